@@ -1,0 +1,116 @@
+package history
+
+import (
+	"errors"
+	"time"
+
+	"ssd_exporter/blockdev"
+	"ssd_exporter/engine"
+	"ssd_exporter/monitor/trend"
+	"ssd_exporter/smart"
+)
+
+// ErrLocked says that another process has the store open.
+var ErrLocked = errors.New("another ssd_exporter uses this state folder")
+
+// Outcome is how a run ended; a closed set, the values of the label of ssd_probe_runs_total.
+type Outcome string
+
+// Outcomes.
+const (
+	Success   Outcome = "success"
+	Contended Outcome = "contended" // measured, but others used the disk: feeds no baseline
+	Invalid   Outcome = "invalid"   // measured, but not to be believed
+	Aborted   Outcome = "aborted"
+	Failed    Outcome = "failed"
+	Corrupt   Outcome = "corrupt" // blocks did not hold what was written there
+	Stuck     Outcome = "stuck"   // the disk did not answer
+	Other     Outcome = "other"
+)
+
+// Outcomes lists the closed set in a fixed order.
+func Outcomes() []Outcome {
+	return []Outcome{Success, Contended, Invalid, Aborted, Failed, Corrupt, Stuck, Other}
+}
+
+// Quantiles are the published percentiles; nil where the run has too few I/Os for one (10/(1-q)).
+type Quantiles struct {
+	P50, P90, P99, P999 *time.Duration
+}
+
+// OpStats is what one direction of a run measured.
+type OpStats struct {
+	IOs            int64
+	IOPS           float64
+	BytesPerSecond float64
+	Latency        Quantiles
+	Mean, Max      time.Duration
+}
+
+// Run is one workload on one target, as it is kept and shown.
+type Run struct {
+	Target, Workload string
+	Disks            []blockdev.ID
+	Start            time.Time
+	Duration         time.Duration // wall time, guards left out
+	Outcome          Outcome
+	Reason           string // one of the closed set that belongs to Outcome, or ""
+	Detail           string // for people
+	Contended        bool
+	ForeignIOPS      *float64
+	Ops              [2]*OpStats // by engine.Op; nil when that direction did nothing
+	LongestGap       time.Duration
+	Written          int64
+	Errors           map[string]int64
+	Fingerprint      engine.Fingerprint
+	EngineWhy        string
+	DataAge          time.Duration // age of the cold half at the start; 0 unknown
+}
+
+// Measured says whether the run has figures that may be published.
+func (r *Run) Measured() bool { return r.Outcome == Success || r.Outcome == Contended }
+
+// Sample is one reading of one disk. When it was the same as the one before, only At moves.
+type Sample struct {
+	At     time.Time
+	Disk   blockdev.ID
+	Health *smart.Health
+}
+
+// Key names one judged series.
+type Key struct {
+	Target, Workload string
+	Op               string // "read", "write", "all"
+	Signal           string // "rate", "p50", "p99"
+}
+
+// Series is the persisted state of one judged series.
+type Series struct {
+	Fingerprint engine.Fingerprint
+	Baseline    trend.Baseline
+}
+
+// Marks are the high-water marks of one disk's counters, by counter name, and how often each was corrected.
+type Marks struct {
+	High        map[string]uint64
+	Corrections map[string]uint64
+	Source      map[string]string
+}
+
+// Commit is what changed since the last one.
+type Commit struct {
+	Runs    []Run
+	Samples []Sample
+	Series  map[Key]Series
+	Marks   map[blockdev.ID]Marks
+}
+
+// State is what a restarted exporter needs: the last run and the last measured run of each workload, the last sample of
+// each disk, all series and marks.
+type State struct {
+	Last     map[[2]string]Run // by target and workload
+	Measured map[[2]string]Run
+	Samples  map[blockdev.ID]Sample
+	Series   map[Key]Series
+	Marks    map[blockdev.ID]Marks
+}
