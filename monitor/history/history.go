@@ -88,13 +88,15 @@ type Key struct {
 type Series struct {
 	Fingerprint engine.Fingerprint
 	Baseline    trend.Baseline
+	Earlier     []Series `json:",omitempty"` // of other fingerprints, newest first; taken up again when one comes back
 }
 
 // Marks are the high-water marks of one disk's counters, by counter name, and how often each was corrected.
 type Marks struct {
-	High        map[string]uint64
+	High        map[string]uint64 // as published
 	Corrections map[string]uint64
-	Source      map[string]string
+	Source      map[string]string // where the disk's figure came from
+	Offset      map[string]int64  // published minus the disk's own figure; not 0 after its source changed
 }
 
 // Commit is what changed since the last one.
@@ -113,4 +115,6 @@ type State struct {
 	Samples  map[blockdev.ID]Sample
 	Series   map[Key]Series
 	Marks    map[blockdev.ID]Marks
+
+	Unreadable int // rows that could not be decoded and were left out
 }
