@@ -1,14 +1,8 @@
 package smart
 
 import (
-	"context"
 	"io"
-
-	"ssd_exporter/blockdev"
 )
-
-func (e *ReadError) Error() string { return "" }
-func (e *ReadError) Unwrap() error { return e.Err }
 
 // Decode reads smartctl JSON: one document, several, or JSON Lines, plain or gzip, and calls each in input order. A
 // document that cannot be understood is passed with its error and does not stop the rest. source becomes Reading.Source.
@@ -24,11 +18,3 @@ func Interpret(r *Reading) *Health { return nil }
 func RatedBytes(model string) (bytes int64, years int, source string, ok bool) {
 	return 0, 0, "", false
 }
-
-// Find lists the disks that may have S.M.A.R.T.
-func Find(r blockdev.Roots) ([]blockdev.Disk, error) { return nil, nil }
-
-// Native reads with ioctls of this process, by the disk's transport.
-type Native struct{ Roots blockdev.Roots }
-
-func (Native) Read(ctx context.Context, d blockdev.Disk) (*Reading, error) { return nil, nil }
