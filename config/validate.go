@@ -61,7 +61,7 @@ func (c *checker) target(i int, tg *Target, t tree) {
 	if strings.ContainsRune(tg.Path, 0) {
 		c.errorf(at("path"), "targets[%d].path: %q holds a zero byte; accepted: a folder or a block device", i, tg.Path)
 	}
-	if isDevice(tg.Path) && tg.Profile != ReadOnly {
+	if IsDevice(tg.Path) && tg.Profile != ReadOnly {
 		c.errorf(at("profile"), "targets[%d]: %s is a device, which is never written to; accepted: profile: read_only, or a folder as path", i, tg.Path)
 	}
 	if tg.FileSize < probefile.MinSize {
@@ -122,8 +122,8 @@ func between(c *checker, t tree, v Duration, low, high time.Duration, section, k
 	}
 }
 
-// isDevice tells by the name alone: the path of a target is only ever touched in the worker child, since touching it can hang.
-func isDevice(p string) bool {
+// IsDevice says whether a target is a block device. It tells by the name alone: the path of a target is only ever touched in the worker child, since touching it can hang.
+func IsDevice(p string) bool {
 	p = filepath.Clean(p)
 	return strings.HasPrefix(p, "/dev/") && p != "/dev/shm" && !strings.HasPrefix(p, "/dev/shm/")
 }

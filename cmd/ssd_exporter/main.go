@@ -1,4 +1,3 @@
-// Command ssd_exporter keeps two questions answered for every SSD of a host: is it still as fast as it was, and how much life is left?
 package main
 
 import (
