@@ -31,7 +31,7 @@ var badFiles = map[string][]string{
 	"bad-fill-rate.yml":            {`3: targets[0].fill_rate: "fast" is not a rate; accepted: bytes per second, such as 100MB, or unlimited`},
 	"bad-foreign-iops.yml":         {`2: guards.foreign_iops: +Inf is out of range; accepted: 1 to 1000000000`},
 	"bad-hot-margin.yml":           {`2: guards.hot_margin_celsius: -5 is out of range; accepted: 0.1 to 50`},
-	"bad-in-flight-zero.yml":       {`2: guards.in_flight: 0 is out of range; accepted: 1 to 1024`},
+	"bad-in-flight-zero.yml":       {`2: guards.in_flight: 0 is out of range; accepted: 1 to 1000000`},
 	"bad-key-twice.yml":            {`3: key "battery" in guards is there twice, first on line 2; remove one`},
 	"bad-list-scalar.yml":          {`1: targets is a single value; accepted: a list`},
 	"bad-merge-unknown-key.yml":    {`7: unknown key "paht" in targets[1]; known keys: engine, file_size, fill_rate, name, path, profile, schedule, schedules`},

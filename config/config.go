@@ -36,7 +36,7 @@ type Target struct {
 // Guards are the limits above which a disk is left alone.
 type Guards struct {
 	Utilisation           Ratio    `yaml:"utilisation"`             // busy share of Window, above 0 up to 1
-	InFlight              int      `yaml:"in_flight"`               // other people's requests in flight, 1 to 1024
+	InFlight              int      `yaml:"in_flight"`               // other people's requests in flight, 1 to 1000000
 	ForeignIOPS           float64  `yaml:"foreign_iops"`            // other people's I/Os per second, 1 to 1e9
 	Window                Duration `yaml:"window"`                  // 100ms to 1m
 	HotMarginCelsius      float64  `yaml:"hot_margin_celsius"`      // below the drive's own warning limit, 0.1 to 50

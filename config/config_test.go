@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ssd_exporter/engine"
+	"ssd_exporter/engine/probefile"
 )
 
 func TestDefault_is_what_an_empty_file_means(t *testing.T) {
@@ -248,5 +249,11 @@ func TestOptions_forbid_writing_when_the_budget_is_zero(t *testing.T) {
 	}
 	if o, _ := Default().Options("data"); o.PerDay != nil {
 		t.Errorf("per day by default: %v, want nil", *o.PerDay)
+	}
+}
+
+func TestParse_accepts_every_file_size_that_a_probe_file_may_have(t *testing.T) {
+	if minFileSize != probefile.MinSize {
+		t.Errorf("config wants %s, the probe file %d bytes", minFileSize, probefile.MinSize)
 	}
 }

@@ -9,9 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"ssd_exporter/engine/probefile"
 )
+
+// minFileSize is probefile.MinSize, which config does not import.
+const minFileSize Bytes = 256 << 20
 
 var targetName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
@@ -64,8 +65,8 @@ func (c *checker) target(i int, tg *Target, t tree) {
 	if IsDevice(tg.Path) && tg.Profile != ReadOnly {
 		c.errorf(at("profile"), "targets[%d]: %s is a device, which is never written to; accepted: profile: read_only, or a folder as path", i, tg.Path)
 	}
-	if tg.FileSize < probefile.MinSize {
-		c.errorf(at("file_size"), "targets[%d].file_size: %s says too little about a disk; accepted: %s or more", i, tg.FileSize, Bytes(probefile.MinSize))
+	if tg.FileSize < minFileSize {
+		c.errorf(at("file_size"), "targets[%d].file_size: %s says too little about a disk; accepted: %s or more", i, tg.FileSize, minFileSize)
 	}
 	known := workloadNames(tg.Profile)
 	for w := range tg.Schedules {
@@ -76,7 +77,7 @@ func (c *checker) target(i int, tg *Target, t tree) {
 }
 
 func (c *checker) guards(g *Guards, t tree) {
-	within(c, t, float64(g.InFlight), 1, 1024, "guards", "in_flight")
+	within(c, t, float64(g.InFlight), 1, 1e6, "guards", "in_flight")
 	within(c, t, g.ForeignIOPS, 1, 1e9, "guards", "foreign_iops")
 	within(c, t, g.HotMarginCelsius, 0.1, 50, "guards", "hot_margin_celsius")
 	within(c, t, g.MaxTemperatureCelsius, 20, 120, "guards", "max_temperature_celsius")
@@ -122,7 +123,8 @@ func between(c *checker, t tree, v Duration, low, high time.Duration, section, k
 	}
 }
 
-// IsDevice says whether a target is a block device. It tells by the name alone: the path of a target is only ever touched in the worker child, since touching it can hang.
+// IsDevice says whether a target is a block device. It tells by the name alone: the path of a target is only ever touched in the
+// worker child, since touching it can hang.
 func IsDevice(p string) bool {
 	p = filepath.Clean(p)
 	return strings.HasPrefix(p, "/dev/") && p != "/dev/shm" && !strings.HasPrefix(p, "/dev/shm/")

@@ -1,0 +1,35 @@
+# ssd_exporter. `make run` and `make test` need Go alone; `make test-deps` brings what the other tests and the linter need.
+
+GO      ?= go
+ARGS    ?=
+TOOLS   := $(CURDIR)/.tools
+VERSION  = $(or $(shell git describe --tags --always --dirty 2>/dev/null),unreleased)
+STAMP    = github.com/prometheus/common/version
+LDFLAGS  = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(shell git rev-parse HEAD 2>/dev/null) \
+           -X $(STAMP).Branch=$(shell git rev-parse --abbrev-ref HEAD 2>/dev/null) -X $(STAMP).BuildDate=$(shell git log -1 --format=%cI 2>/dev/null)
+
+.PHONY: run build test test-deps lint docs image clean
+
+run: build ## build and serve on :10055; flags in ARGS
+	./ssd_exporter $(ARGS)
+
+build: ## one static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o ssd_exporter ./cmd/ssd_exporter
+
+test: ## all tests; those without a counterpart are skipped, loudly
+	@GO='$(GO)' ./.ci/test
+
+test-deps: ## Debian, root: counterparts for the tests, and the linter
+	@GO='$(GO)' TOOLS='$(TOOLS)' ./.ci/test-deps
+
+lint: ## golangci-lint with .golangci.yml, gofumpt included
+	@GO='$(GO)' TOOLS='$(TOOLS)' ./.ci/lint
+
+docs: ## write docs/metrics.md anew
+	$(GO) test ./collector -run Markdown -update
+
+image: ## a container image, with whatever builder is there
+	$(or $(shell command -v docker),$(shell command -v podman),buildah) build -t ssd_exporter:$(VERSION) --build-arg VERSION=$(VERSION) .
+
+clean:
+	rm -rf ssd_exporter dist $(TOOLS)
