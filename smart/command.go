@@ -111,13 +111,19 @@ func (n *node) sgIO(name string, cdb []byte, in int) (scsiResult, error) {
 	if errno != 0 {
 		return scsiResult{}, fmt.Errorf("%s: %w", name, errno)
 	}
-	res := scsiResult{sense: parseSense(senseBytes[:min(int(hdr.sbLenWr), len(senseBytes))])}
 	// What was not transferred is not an answer: leave it out rather than pass zeros on.
-	res.data = data[:min(max(in-int(hdr.resid), 0), in)]
-	failed := hdr.hostStatus != 0 || hdr.status != 0 || hdr.driverStatus&driverErrorMask&^driverSense != 0
-	benign := hdr.hostStatus == 0 && hdr.status == statusCheck && res.sense.valid && res.sense.key <= senseRecovered
+	data = data[:min(max(in-int(hdr.resid), 0), in)]
+	return judge(name, data, senseBytes[:min(int(hdr.sbLenWr), len(senseBytes))], hdr.status, hdr.hostStatus, hdr.driverStatus)
+}
+
+// judge tells success from failure. A check condition is success when its sense key is "no sense" or "recovered error",
+// which is how registers come back.
+func judge(name string, data, senseBytes []byte, status uint8, host, driver uint16) (scsiResult, error) {
+	res := scsiResult{data: data, sense: parseSense(senseBytes)}
+	failed := host != 0 || status != 0 || driver&driverErrorMask&^driverSense != 0
+	benign := host == 0 && status == statusCheck && res.sense.valid && res.sense.key <= senseRecovered
 	if failed && !benign {
-		return res, &CommandError{Command: name, Status: hdr.status, Host: hdr.hostStatus, Driver: hdr.driverStatus, sense: res.sense}
+		return res, &CommandError{Command: name, Status: status, Host: host, Driver: driver, sense: res.sense}
 	}
 	return res, nil
 }

@@ -60,7 +60,7 @@ func readNVMe(ctx context.Context, c commander, d blockdev.Disk, r *Reading) err
 	}
 	r.PowerCycles = health.PowerCycles
 	if health.Temperature != nil {
-		r.TemperatureC = new(float64(*health.Temperature) - kelvin)
+		r.TemperatureC = new(float64(*health.Temperature) - wholeKelvin)
 	}
 	return nil
 }
@@ -69,8 +69,8 @@ func readNVMe(ctx context.Context, c commander, d blockdev.Disk, r *Reading) err
 // volatile backup, persistent memory.
 const nvmeDefinedWarnings = 0x3f
 
-// kelvin is what NVMe tools subtract, since the log holds whole degrees.
-const kelvin = 273
+// wholeKelvin is what NVMe tools subtract, since the log holds whole degrees.
+const wholeKelvin = 273
 
 // nvmeIdentity is what Identify Controller says.
 type nvmeIdentity struct {
@@ -149,16 +149,16 @@ func parseNVMeLog(log []byte) (*NVMeLog, error) {
 		AvailableSpare:     new(int(raw.AvailSpare)),
 		SpareThreshold:     new(int(raw.SpareThresh)),
 		PercentageUsed:     new(int(raw.PercentUsed)),
-		DataUnitsRead:      saturated(raw.DataUnitsRead),
-		DataUnitsWritten:   saturated(raw.DataUnitsWritten),
-		HostReads:          saturated(raw.HostReads),
-		HostWrites:         saturated(raw.HostWrites),
-		BusyMinutes:        saturated(raw.CtrlBusyTime),
-		PowerCycles:        saturated(raw.PowerCycles),
-		PowerOnHours:       saturated(raw.PowerOnHours),
-		UnsafeShutdowns:    saturated(raw.UnsafeShutdowns),
-		MediaErrors:        saturated(raw.MediaErrors),
-		ErrorLogEntries:    saturated(raw.NumErrLogEntries),
+		DataUnitsRead:      narrow(raw.DataUnitsRead),
+		DataUnitsWritten:   narrow(raw.DataUnitsWritten),
+		HostReads:          narrow(raw.HostReads),
+		HostWrites:         narrow(raw.HostWrites),
+		BusyMinutes:        narrow(raw.CtrlBusyTime),
+		PowerCycles:        narrow(raw.PowerCycles),
+		PowerOnHours:       narrow(raw.PowerOnHours),
+		UnsafeShutdowns:    narrow(raw.UnsafeShutdowns),
+		MediaErrors:        narrow(raw.MediaErrors),
+		ErrorLogEntries:    narrow(raw.NumErrLogEntries),
 		WarningTempMinutes: new(uint64(raw.WarningTempTime)), CriticalTempMinutes: new(uint64(raw.CritCompTime)),
 		ThrottleSeconds: [2]*uint64{new(uint64(raw.ThermalManagementTime[0])), new(uint64(raw.ThermalManagementTime[1]))},
 	}
@@ -173,8 +173,8 @@ func parseNVMeLog(log []byte) (*NVMeLog, error) {
 	return l, nil
 }
 
-// saturated narrows a 128-bit counter.
-func saturated(v drive.Uint128) *uint64 {
+// narrow makes 64 bits of a 128-bit counter, which stops at the end.
+func narrow(v drive.Uint128) *uint64 {
 	if v.Val[1] != 0 {
 		return new(uint64(math.MaxUint64))
 	}

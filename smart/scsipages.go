@@ -77,8 +77,8 @@ func parseParameters(b []byte) map[uint16][]byte {
 	return params
 }
 
-// counter reads a big-endian counter of any length. All ones is a counter that stopped at its end or was never kept.
-func counter(b []byte) *uint64 {
+// scsiCounter reads a big-endian counter of any length. All ones is a counter that stopped at its end or was never kept.
+func scsiCounter(b []byte) *uint64 {
 	if len(b) == 0 {
 		return nil
 	}
@@ -99,7 +99,7 @@ func counter(b []byte) *uint64 {
 
 // processed is "total bytes processed", parameter 0005h of the error counter pages (SPC-4, 7.3.5).
 func processed(p map[uint16][]byte) *float64 {
-	if v := counter(p[5]); v != nil {
+	if v := scsiCounter(p[5]); v != nil {
 		return new(float64(*v))
 	}
 	return nil
@@ -107,7 +107,7 @@ func processed(p map[uint16][]byte) *float64 {
 
 // addUncorrected adds "total uncorrected errors", parameter 0006h, of the read and of the write page.
 func (l *SCSILog) addUncorrected(p map[uint16][]byte) {
-	v := counter(p[6])
+	v := scsiCounter(p[6])
 	switch {
 	case v == nil:
 	case l.Uncorrected == nil:
