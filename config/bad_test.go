@@ -107,8 +107,7 @@ func TestParse_says_of_each_bad_file_where_what_and_what_is_accepted(t *testing.
 			if err == nil {
 				t.Fatalf("accepted as\n%s", cfg.YAML())
 			}
-			var es Errors
-			if !errors.As(err, &es) {
+			if _, ok := errors.AsType[Errors](err); !ok {
 				t.Fatalf("the error is a %T, want Errors", err)
 			}
 			if got, want := err.Error(), name+":"+strings.Join(want, "\n"+name+":"); got != want {

@@ -78,7 +78,7 @@ func (c *checker) scalar(n *yaml.Node, line int, t reflect.Type, path string) {
 	if err == nil {
 		return
 	}
-	if te := (*yaml.TypeError)(nil); errors.As(err, &te) {
+	if _, ok := errors.AsType[*yaml.TypeError](err); ok {
 		c.errorf(line, "%s: %q is not %s; accepted: %s", path, n.Value, kindWords(t.Kind()), kindValues(t.Kind()))
 		return
 	}

@@ -130,8 +130,7 @@ func TestLoad_names_the_file_that_it_cannot_read(t *testing.T) {
 
 func TestParse_tells_at_most_twenty_things(t *testing.T) {
 	_, err := Parse("x.yml", []byte("targets: 1\nguards:\n"+manyUnknown(50)))
-	var es Errors
-	if !errors.As(err, &es) || len(es) != maxErrors {
+	if es, _ := errors.AsType[Errors](err); len(es) != maxErrors {
 		t.Errorf("%d errors, want %d", len(es), maxErrors)
 	}
 }

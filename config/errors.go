@@ -46,7 +46,7 @@ func (c *checker) sorted() Errors {
 var lineOf = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?((?s:.*))$`)
 
 func syntaxError(name string, err error) *Error {
-	if e := (*Error)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		e.File = name
 		return e
 	}
@@ -58,8 +58,8 @@ func syntaxError(name string, err error) *Error {
 // decodeErrors puts what the strict decoder refused into our form. The checker has accepted the file before, so this is the
 // second lock on the same door, and its messages are the library's.
 func decodeErrors(name string, err error) Errors {
-	te := (*yaml.TypeError)(nil)
-	if !errors.As(err, &te) {
+	te, ok := errors.AsType[*yaml.TypeError](err)
+	if !ok {
 		return Errors{syntaxError(name, err)}
 	}
 	var es Errors

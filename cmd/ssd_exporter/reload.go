@@ -90,8 +90,8 @@ func (r *reloader) accept(c *config.Config, o monitor.Options) {
 // refuse logs each error by itself, so that file:line stands at the front of each.
 func (r *reloader) refuse(err error) {
 	const msg = "configuration not reloaded; the old one stays in force"
-	es := (config.Errors)(nil)
-	if !errors.As(err, &es) {
+	es, ok := errors.AsType[config.Errors](err)
+	if !ok {
 		r.log.Error(msg, "err", err)
 		return
 	}

@@ -74,18 +74,15 @@ func (a *app) finish(err error) int {
 		return exitOK
 	}
 	a.complain(err)
-	if e := (*exitError)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code
-	}
-	if es := (config.Errors)(nil); errors.As(err, &es) {
-		return exitUsage
 	}
 	return exitFailure
 }
 
 // complain prints an error. Those of a configuration file begin with file:line, which editors follow.
 func (a *app) complain(err error) {
-	if es := (config.Errors)(nil); errors.As(err, &es) {
+	if es, ok := errors.AsType[config.Errors](err); ok {
 		fmt.Fprintln(a.stderr, es)
 		return
 	}
