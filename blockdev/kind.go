@@ -25,7 +25,7 @@ func classify(name, hardware string) (kind, string) {
 		return inMemory, "is in RAM"
 	case "nbd", "rbd":
 		return remote, "is a network block device"
-	case "sr", "fd", "mtdblock", "ubiblock_":
+	case "sr", "fd", "mtdblock":
 		return notDisk, "is no disk"
 	case "dm-", "md", "md_d", "bcache":
 		return notDisk, "has no devices below it"
@@ -71,6 +71,16 @@ func (s sysfs) byMapperName(name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// directIO tells whether a file system on block devices passes direct I/O on to them; false when not known. It is asked only
+// where the kernel does not say itself (STATX_DIOALIGN).
+func directIO(fsType string) bool {
+	switch fsType {
+	case "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2", "reiserfs", "vfat", "exfat", "ntfs3", "gfs2", "ocfs2":
+		return true
+	}
+	return false
 }
 
 // diskless says why a file system with a made-up device number has no disks.

@@ -168,3 +168,15 @@ func unescape(s string) string {
 	}
 	return b.String()
 }
+
+// unquote takes the backslashes out that overlay wants before commas, colons and backslashes in its options.
+func unquote(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

@@ -2,7 +2,6 @@ package blockdev
 
 import (
 	"cmp"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,11 +22,12 @@ type nvmeDisk struct {
 // "nvme0n1" is that of the subsystem, and need not be that of the controller. The link leads to the controller, or for a
 // multipath namespace to the subsystem; both have the same attributes.
 func (s *scan) addNamespace(ns Disk) {
-	link, err := os.Readlink(s.sys.block(ns.Kernel, "device"))
+	dir := s.sys.block(ns.Kernel, "device")
+	target, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return // unplugged
 	}
-	owner := filepath.Base(link)
+	owner := filepath.Base(target)
 	key := owner
 	if subsystem, ok := s.subsystems()[owner]; ok {
 		key = subsystem
@@ -36,7 +36,6 @@ func (s *scan) addNamespace(ns Disk) {
 	d := s.nvme[key]
 	if d == nil {
 		d = &nvmeDisk{Disk: ns, seen: map[string]bool{id: true}}
-		dir := s.sys.block(ns.Kernel, "device")
 		d.Identity = s.identifyNVMe(dir, ns.Kernel)
 		d.WWN = s.namespaceWWN(ns.Kernel)
 		controller := owner

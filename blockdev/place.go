@@ -2,7 +2,6 @@ package blockdev
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 
@@ -120,9 +119,4 @@ func retry(call func() error) error {
 			return err
 		}
 	}
-}
-
-// notFound is the error for a path that is not there.
-func notFound(path string, err error) error {
-	return fmt.Errorf("finding the disk below %s: it does not exist; create it first: %w", path, err)
 }

@@ -27,7 +27,9 @@ func Resolve(r Roots, path string) (Filesystem, error) {
 	p, err := locate(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Filesystem{}, notFound(path, err)
+		return Filesystem{}, fmt.Errorf("finding the disk below %s: it does not exist; create it first: %w", path, err)
+	case errors.Is(err, fs.ErrPermission):
+		return Filesystem{}, fmt.Errorf("finding the disk below %s: every folder on the way needs x permission for this user: %w", path, err)
 	case err != nil:
 		return Filesystem{}, fmt.Errorf("finding the disk below %s: %w", path, err)
 	}
@@ -62,6 +64,7 @@ func (v view) resolve(p place) (Filesystem, error) {
 	switch {
 	case p.is(unix.S_IFBLK):
 		f.Source = p.path
+		w.direct = true
 		w.number(p.rdev, 0)
 	case p.is(unix.S_IFDIR), p.is(unix.S_IFREG):
 		m, known := v.mounts.find(p)
@@ -77,7 +80,7 @@ func (v view) resolve(p place) (Filesystem, error) {
 		f.SizeBytes = size(v.sys.block(f.Stack[0], "size"), sectorSize)
 	}
 	f.DirectMem, f.DirectOffset = p.directMem, p.directOffset
-	if f.DirectOffset == 0 && w.blocks {
+	if f.DirectOffset == 0 && w.direct {
 		f.DirectMem, f.DirectOffset = v.alignment(f.Stack, w.blockSize)
 	}
 	return f, nil
@@ -104,9 +107,11 @@ func (w *walk) conclude(f *Filesystem) {
 		f.Why = strings.Join(w.unknown, "; ")
 	case len(w.leaves) > 0:
 		f.Leaves = w.leaves
-	default:
+	case len(w.memory)+len(w.network) > 0:
 		f.Memory, f.Network = len(w.memory) > 0, len(w.network) > 0
 		f.Why = strings.Join(slices.Concat(w.memory, w.network), "; ")
+	default:
+		f.Why = "no disk was found below it"
 	}
 }
 

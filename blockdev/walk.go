@@ -25,7 +25,7 @@ type walk struct {
 	unknown []string // what stood in the way
 	rebuild bool
 
-	blocks    bool // the path's own file system does direct I/O on a block device
+	direct    bool // the path's own file system does direct I/O on a block device
 	blockSize int  // smallest unit of direct I/O that the file system itself needs, in bytes; 0 none
 }
 
@@ -45,11 +45,13 @@ func (w *walk) place(p place, depth int) {
 
 // filesystem goes on with the devices of the file system of p, which is mounted as m.
 func (w *walk) filesystem(m mount, known bool, p place, depth int) {
+	if depth == 0 {
+		w.direct = directIO(m.fsType)
+	}
 	switch {
 	case depth > maxDepth:
 		w.stop("%s: more than %d levels of devices and file systems", p.path, maxDepth)
 	case !p.dev.anonymous():
-		w.blocks = w.blocks || depth == 0
 		w.number(p.dev, depth)
 		// XFS may keep its log and its file data on other devices than the one that is mounted.
 		for _, key := range []string{"logdev", "rtdev"} {
@@ -60,7 +62,6 @@ func (w *walk) filesystem(m mount, known bool, p place, depth int) {
 	case !known:
 		w.stop("the mount of %s is not in mountinfo", p.path)
 	case m.fsType == "btrfs":
-		w.blocks = w.blocks || depth == 0
 		w.btrfs(m, depth)
 	case m.fsType == "overlay":
 		w.overlay(m, p, depth)
@@ -215,16 +216,20 @@ func (w *walk) overlay(m mount, p place, depth int) {
 		return
 	}
 	up, err := w.locate(upper)
+	if err != nil { // some kernels show the backslashes with which commas were given to mount
+		up, err = w.locate(unquote(upper))
+	}
 	if err != nil {
 		stop("its upper folder %s is not visible from here", upper)
 		return
 	}
-	if up.total != p.total || !up.is(unix.S_IFDIR) {
+	if up.total != p.total || up.dev == p.dev || !up.is(unix.S_IFDIR) {
 		stop("its upper folder is not visible from here: %s is something else", upper)
 		return
 	}
-	if depth == 0 && !up.dev.anonymous() {
-		w.blocks = true
+	if depth == 0 {
+		m, _ := w.mounts.find(up)
+		w.direct = directIO(m.fsType)
 	}
 	w.place(up, depth+1)
 }
