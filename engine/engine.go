@@ -7,7 +7,8 @@ import (
 )
 
 // Codec prepares and checks the content of blocks; engine/probefile implements it. It is nil for a raw disk that
-// is only read.
+// is only read. Its methods are called from several threads at once, never for overlapping blocks when either is
+// written; they must not allocate.
 type Codec interface {
 	// Stamp fills block, which is about to be written at byte offset off, with its content.
 	Stamp(block []byte, off int64)
@@ -42,15 +43,24 @@ type Options struct {
 	Backend Backend
 	Roots   blockdev.Roots
 	Chunk   int            // at most so many submissions per system call; 0 is 4. Part of the fingerprint.
-	Beat    func(Progress) // called about every 100 ms from the engine's own goroutines; may be nil
+	Beat    func(Progress) // called every BeatEvery from the engine's own goroutines; may be nil
+	// BeatEvery is the time between beats; 0 is 100 ms.
+	BeatEvery time.Duration
 }
 
 // Progress is how far a run has come.
 type Progress struct {
 	Phase   string        // "warm-up", "run", "drain"
-	IOs     int64         // completed
-	Written int64         // bytes
+	IOs     int64         // that came back, failed ones too
+	Written int64         // bytes handed to the kernel for writing
 	Elapsed time.Duration // of the phase
+	Ops     [2]Traffic    // that came back in this phase, index Read, Write
+}
+
+// Traffic is what was done in one direction.
+type Traffic struct {
+	IOs   int64 // failed ones too
+	Bytes int64 // of complete transfers
 }
 
 // Invalid is a reason why a Result must not be believed; a closed set, and the values of the label "reason" of
@@ -77,8 +87,13 @@ type OpResult struct {
 	// submission. In a closed loop the two are the same and Service is empty.
 	Response Hist
 	Service  Hist
-	Errors   map[string]int64 `json:",omitempty"` // by errno name ("EIO"); a short transfer is "SHORT"
-	Censored int64            // open loop: intended but unsent or unfinished at the stop; in Response at their age then
+	// Rated and RatedBytes are the part of IOs and Bytes that completed within Result.Elapsed, and what rates are
+	// computed from: the first fill of the queue and the drain are no steady state.
+	Rated      int64
+	RatedBytes int64
+	Corrupt    int64            `json:",omitempty"` // reads whose content Codec.Check refused; they count in IOs
+	Errors     map[string]int64 `json:",omitempty"` // by errno name ("EIO"); a short transfer is "SHORT"
+	Censored   int64            // open loop: intended but unsent or unfinished at the stop; in Response at their age then
 }
 
 // Interval is one step of a run's time series.
@@ -97,6 +112,15 @@ type Fingerprint struct {
 	IOPrio    string // "idle", "best-effort", …
 }
 
+// Why a run ended; the values of Result.Stopped.
+const (
+	StoppedMaxIOs        = "max_ios"
+	StoppedMaxTime       = "max_time"
+	StoppedMaxWriteBytes = "max_write_bytes"
+	StoppedCancelled     = "cancelled"
+	StoppedIOError       = "io_error" // an error that makes going on pointless; Run returns it beside the Result
+)
+
 // Result is what one run of a workload measured. It survives JSON.
 type Result struct {
 	Workload    string
@@ -113,7 +137,9 @@ type Result struct {
 	Intervals   []Interval
 	Fingerprint Fingerprint
 	EngineWhy   string // why this backend, for people
-	Stopped     string // why it ended: "max_ios", "max_time", "max_write_bytes", "cancelled"
+	Stopped     string // why it ended: one of the Stopped constants
+	// Abandoned counts I/Os that never came back. The kernel may still use their buffers until the process ends.
+	Abandoned int64 `json:",omitempty"`
 
 	// Device is what the leaves did over the run, summed; nil when a leaf is unknown.
 	Device *blockdev.Counters

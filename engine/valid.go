@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	// minDeviceRatio is the least share of our bytes that must have reached the device.
+	minDeviceRatio = 0.9
+	// minSamples is what a run that ran out of time must have done at least, unless the workload asks for fewer.
+	minSamples = 100
+	// maxLagShare is how much of the median response our own lateness may be, at its p99.
+	maxLagShare = 0.1
+)
+
+// judge sets Valid, Reasons and Detail.
+func (r *Result) judge(pl *plan, mismatch string) {
+	j := judgement{r: r}
+	j.add(pl.target.Filesystem.Memory, InvalidMemory, "the file lives in memory (%s)", pl.target.Filesystem.Type)
+	j.device()
+	j.add(r.Short() > 0, InvalidShortRead, "%d transfers ended early, as on a file that shrank or a disk that was pulled out", r.Short())
+	j.add(r.Failed() > 0, InvalidIOErrors, "%d I/Os failed", r.Failed())
+	j.samples(pl.Stop)
+	j.lag()
+	j.add(r.Abandoned > 0, InvalidOther, "%d I/Os did not come back within %v of the stop and were given up", r.Abandoned, drainPatience)
+	if mismatch != "" {
+		j.words = append(j.words, "read back something else than was written: "+mismatch)
+	}
+	r.Valid = len(r.Reasons) == 0
+	r.Detail = strings.Join(j.words, "; ")
+}
+
+type judgement struct {
+	r     *Result
+	words []string
+}
+
+func (j *judgement) add(is bool, reason Invalid, format string, args ...any) {
+	if is {
+		j.r.Reasons = append(j.r.Reasons, reason)
+		j.words = append(j.words, fmt.Sprintf(format, args...))
+	}
+}
+
+// device compares each direction with the device's own counters: reads that a cache answered must not hide behind
+// writes that a mirror doubles.
+func (j *judgement) device() {
+	if j.r.Device == nil {
+		return
+	}
+	for op, reached := range [2]uint64{Read: j.r.Device.ReadBytes, Write: j.r.Device.WriteBytes} {
+		ours := j.r.Ops[op].Bytes
+		if ours > 0 && float64(reached) < minDeviceRatio*float64(ours) {
+			j.add(true, InvalidCache, "only %d of %d bytes of %ss reached the device", reached, ours, Op(op))
+			return
+		}
+	}
+}
+
+// samples wants the workload's own minimum, and where time cut the run short a number that means something.
+func (j *judgement) samples(stop Limits) {
+	need := stop.MinIOs
+	if j.r.Stopped != StoppedMaxIOs && j.r.Stopped != StoppedMaxWriteBytes {
+		floor := int64(minSamples)
+		if stop.MaxIOs > 0 {
+			floor = min(floor, stop.MaxIOs)
+		}
+		need = max(need, floor)
+	}
+	n := j.r.IOs()
+	j.add(n < need || n == 0, InvalidFewSamples, "%d I/Os, at least %d are needed", n, max(need, 1))
+}
+
+// lag wants start times kept: what we add to the latency ourselves must be small beside it.
+func (j *judgement) lag() {
+	if j.r.IssueLagP99 == 0 {
+		return
+	}
+	for op := range j.r.Ops {
+		p50 := j.r.Ops[op].Response.Quantile(0.5)
+		if p50 > 0 && float64(j.r.IssueLagP99) > maxLagShare*float64(p50) {
+			j.add(true, InvalidIssueLag, "1 %% of I/Os were issued %v or more after their time, beside a median of %v", j.r.IssueLagP99.Round(time.Microsecond), p50.Round(time.Microsecond))
+			return
+		}
+	}
+}
+
+// fingerprint notes what must be equal for two results to be compared.
+func (pl *plan) fingerprint(kind Backend) Fingerprint {
+	f := Fingerprint{Engine: kind, Chunk: pl.opts.Chunk, IOPrio: ioPriorityName()}
+	if kind == Pread {
+		f.Chunk = 1
+	}
+	if leaf, ok := pl.leaf(); ok {
+		if d, ok := pl.disk(leaf); ok {
+			f.Scheduler = d.Scheduler
+		}
+	}
+	return f
+}
