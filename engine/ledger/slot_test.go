@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
@@ -122,10 +123,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(slotMagic))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) == slotSize { // let the fuzzer past the checksum
-			for i, c := range [4]byte{} {
-				b[crcOffset+i] = c
-			}
-			copy(b[crcOffset:], slot{}.encode()[crcOffset:])
+			b = bytes.Clone(b)
+			binary.LittleEndian.PutUint32(b[crcOffset:], checksum(b))
 		}
 		s, err := decode(b)
 		if err != nil {
