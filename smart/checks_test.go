@@ -9,7 +9,7 @@ import (
 
 // The check functions say what reading each test disk must give, over fake and over real system calls.
 
-func equal(t *testing.T, what string, got, want any) {
+func equal[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s: (-want +got)\n%s", what, diff)

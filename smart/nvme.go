@@ -60,7 +60,7 @@ func readNVMe(ctx context.Context, c commander, d blockdev.Disk, r *Reading) err
 	}
 	r.PowerCycles = health.PowerCycles
 	if health.Temperature != nil {
-		r.TemperatureC = new(float64(*health.Temperature) - wholeKelvin)
+		r.TemperatureC = new(float64(*health.Temperature) - kelvin)
 	}
 	return nil
 }
@@ -69,8 +69,6 @@ func readNVMe(ctx context.Context, c commander, d blockdev.Disk, r *Reading) err
 // volatile backup, persistent memory.
 const nvmeDefinedWarnings = 0x3f
 
-// wholeKelvin is what NVMe tools subtract, since the log holds whole degrees.
-const wholeKelvin = 273
 
 // nvmeIdentity is what Identify Controller says.
 type nvmeIdentity struct {
