@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	day          = 24 * time.Hour
-	fillWindow   = 30 * day
-	fillAttempts = 4
+	day        = 24 * time.Hour
+	fillWindow = 30 * day
+	fillDeaths = 3 // processes that may die filling one target within the window
 )
 
 // refill brings the bucket up to now: what was earned since the last refill at the smaller of the old and the new
@@ -91,17 +91,19 @@ func (s *slot) takeFill(key uint64, bytes int64, now time.Time, mine bool) error
 		s.fills = append(s.fills, fill{key: key, first: unixSeconds(now)})
 	}
 	f := &s.fills[i]
+	if f.open && !mine {
+		f.deaths++
+	}
 	again := time.Unix(int64(f.first), 0).Add(fillWindow).UTC().Format(time.DateTime)
 	switch {
 	case f.open && mine:
 		return fmt.Errorf("a fill of this target is under way: %w", ErrBudget)
 	case f.size > 0 && f.written >= f.size:
 		return fmt.Errorf("the probe file of this target was filled within 30 days; again from %s UTC on: %w", again, ErrBudget)
-	case f.attempts >= fillAttempts:
-		return fmt.Errorf("%d attempts to fill the probe file of this target within 30 days; again from %s UTC on: %w",
-			fillAttempts, again, ErrBudget)
+	case f.deaths > fillDeaths:
+		return fmt.Errorf("%d processes ended while they filled the probe file of this target; again from %s UTC on: %w",
+			f.deaths, again, ErrBudget)
 	}
-	f.attempts++
 	f.open = true
 	f.size = max(f.size, fillUnits(bytes))
 	s.written[purposeFill] = addCapped(s.written[purposeFill], bytes)

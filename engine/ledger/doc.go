@@ -10,7 +10,7 @@
 //     on a throw-away state folder cannot spend a day's allowance at each start. A record that was lost (both slots
 //     bad) restarts empty.
 //   - The one-time fill has its own allowance: the file's size once per target and 30 days. A fill that was cut short
-//     (its reservation settled below its size, or its process died) may be continued, in four attempts altogether;
+//     (its reservation settled below its size, or its process died) may be continued, but after three deaths no more;
 //     every attempt is charged in full until it is settled.
 //   - Nothing waits longer than two seconds for another process's lock. What cannot be read or locked is an error, and
 //     an error means: do not write.
@@ -32,8 +32,8 @@
 //	 40  8  when the bucket was last refilled, nanoseconds since 1970; 0: the bucket has not begun
 //	 48  8  bytes per day that the bucket was last asked with; -1: never asked
 //	 56 24  bytes written since the record began: probe, fill, sweep
-//	 80 24× fills: key of the target (FNV-1a, 8 bytes), seconds since 1970 of the first attempt (4), attempts (2),
-//	        1 while an attempt is not settled (2), size (4) and settled writes (4) in units of 4 KiB
+//	 80 24× fills: key of the target (FNV-1a, 8 bytes), seconds since 1970 of the first attempt (4), attempts
+//	        that were never settled (2), 1 while an attempt is not settled (2), size (4) and settled writes (4) in units of 4 KiB
 //	464 44  zero
 //	508  4  CRC-32C of bytes 0 to 507
 package ledger

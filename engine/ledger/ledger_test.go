@@ -408,7 +408,7 @@ func TestAFillCutShortMayBeContinuedAFewTimes(t *testing.T) {
 	})
 	t.Run("died again and again", func(t *testing.T) {
 		dir := open(t).dir
-		for i := range fillAttempts {
+		for i := range fillDeaths + 1 {
 			l, err := Open(dir) // a new process
 			if err != nil {
 				t.Fatal(err)
@@ -425,7 +425,7 @@ func TestAFillCutShortMayBeContinuedAFewTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := l.ReserveFill(ids, "data", size, at(0)); !errors.Is(err, ErrBudget) {
-			t.Errorf("attempt %d: %v, want ErrBudget", fillAttempts+1, err)
+			t.Errorf("after %d deaths: %v, want ErrBudget", fillDeaths+1, err)
 		}
 	})
 }

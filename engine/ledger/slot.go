@@ -35,12 +35,12 @@ type slot struct {
 
 // fill is one target's one-time fill within the window.
 type fill struct {
-	key      uint64
-	first    uint32 // Unix seconds of the first attempt
-	attempts uint16
-	open     bool   // the last attempt has not been settled
-	size     uint32 // of the largest attempt, in fillUnit
-	written  uint32 // settled, in fillUnit
+	key     uint64
+	first   uint32 // Unix seconds of the first attempt
+	deaths  uint16 // attempts that were never settled
+	open    bool   // the last attempt has not been settled yet
+	size    uint32 // of the largest attempt, in fillUnit
+	written uint32 // settled, in fillUnit
 }
 
 // newSlot is the record of a disk never seen before.
@@ -73,7 +73,7 @@ func (s slot) encode() []byte {
 		e := b[fillOffset+i*fillSize:]
 		le.PutUint64(e, f.key)
 		le.PutUint32(e[8:], f.first)
-		le.PutUint16(e[12:], f.attempts)
+		le.PutUint16(e[12:], f.deaths)
 		if f.open {
 			e[14] = 1
 		}
@@ -111,12 +111,12 @@ func decode(b []byte) (slot, error) {
 	for i := range int(n) {
 		e := b[fillOffset+i*fillSize:]
 		s.fills = append(s.fills, fill{
-			key:      le.Uint64(e),
-			first:    le.Uint32(e[8:]),
-			attempts: le.Uint16(e[12:]),
-			open:     e[14] == 1,
-			size:     le.Uint32(e[16:]),
-			written:  le.Uint32(e[20:]),
+			key:     le.Uint64(e),
+			first:   le.Uint32(e[8:]),
+			deaths:  le.Uint16(e[12:]),
+			open:    e[14] == 1,
+			size:    le.Uint32(e[16:]),
+			written: le.Uint32(e[20:]),
 		})
 	}
 	return s, nil
