@@ -68,7 +68,7 @@ func px05() smarttest.SCSI {
 			0x03: {{Code: 5, Value: []byte{0x01, 0x00}}, {Code: 6, Value: []byte{2}}},
 			0x0d: {{Code: 0, Value: []byte{0, 34}}, {Code: 1, Value: []byte{0, 65}}},
 			0x11: {{Code: 1, Value: []byte{0, 0, 0, 7}}},
-			0x15: {{Code: 0, Value: []byte{0, 0, 0x0e, 0x10, 0, 0, 0, 0}}},
+			0x15: {{Code: 0, Value: []byte{0, 0, 0x0e, 0x10, 0, 8, 0, 3, 0, 0, 0, 3}}},
 			0x2f: {{Code: 0, Value: []byte{0, 0, 34, 65}}},
 		},
 	}

@@ -69,7 +69,6 @@ func readNVMe(ctx context.Context, c commander, d blockdev.Disk, r *Reading) err
 // volatile backup, persistent memory.
 const nvmeDefinedWarnings = 0x3f
 
-
 // nvmeIdentity is what Identify Controller says.
 type nvmeIdentity struct {
 	model, serial, firmware string

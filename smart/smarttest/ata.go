@@ -1,8 +1,11 @@
 package smarttest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // ATA is a SATA disk behind the kernel's SCSI to ATA translation.
@@ -64,8 +67,8 @@ func (a ATA) Answer(c Command) Reply {
 		return Reply{Data: a.identify()}
 	case command == 0x2f && a.StatisticsIn != Nowhere && log == 0:
 		return Reply{Data: a.directory()}
-	case command == 0x2f && a.StatisticsIn != Nowhere && log == 4:
-		return Reply{Data: a.statistics()}
+	case command == 0x2f && a.StatisticsIn != Nowhere && log == 4 && c.CDB[10] < 8: // from this page of the log on
+		return Reply{Data: a.statistics()[512*int(c.CDB[10]):]}
 	case command == 0xb0 && c.CDB[10] == 0x4f && c.CDB[12] == 0xc2 && !a.SMARTOff:
 		return a.smart(feature, log)
 	}
@@ -176,13 +179,18 @@ func (a ATA) directory() []byte {
 	return page
 }
 
-// statistics builds eight pages of the Device Statistics log; only pages with an entry name themselves.
+// statistics builds eight pages of the Device Statistics log. Page 0 lists the pages that are there; only these name
+// themselves.
 func (a ATA) statistics() []byte {
 	log := make([]byte, 8*512)
-	log[0] = 1
-	for key, value := range a.Statistics {
-		page := log[512*key[0] : 512*(key[0]+1)]
-		page[0], page[2] = 1, byte(key[0])
+	log[0], log[8], log[9] = 1, 1, 0
+	for _, key := range slices.SortedFunc(maps.Keys(a.Statistics), func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) }) {
+		page, value := log[512*key[0]:512*(key[0]+1)], a.Statistics[key]
+		if page[0] == 0 {
+			page[0], page[2] = 1, byte(key[0])
+			log[8]++
+			log[8+log[8]] = byte(key[0])
+		}
 		binary.LittleEndian.PutUint64(page[key[1]:], value|0xc0<<56)
 	}
 	return log

@@ -34,6 +34,8 @@ func (s SCSI) Answer(c Command) Reply {
 		return Reply{Errno: errNoTTY}
 	}
 	switch c.CDB[0] {
+	case 0x00: // TEST UNIT READY
+		return Reply{}
 	case 0x12:
 		return s.inquiry(c.CDB[1]&1 != 0, c.CDB[2])
 	case 0x03:
@@ -67,6 +69,8 @@ func (s SCSI) inquiry(vpd bool, page uint8) Reply {
 		}
 		copy(data[8:], fmt.Sprintf("%-8.8s%-16.16s%-4.4s", s.Vendor, s.Product, s.Revision))
 		return Reply{Data: data}
+	case page == 0x00:
+		body = []byte{0x00, 0x80, 0x83, 0xb1}
 	case page == 0x80 && s.Serial != "":
 		body = []byte(s.Serial)
 	case page == 0x83 && s.WWN != 0:
