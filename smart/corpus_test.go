@@ -1,27 +1,29 @@
 package smart
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // expectation is one row of the table beside the corpus.
 type expectation struct {
 	path, protocol, family, confidence, basis string
-	wear, host                                string
+	wear, host, nand                          string
 	bound                                     bool
-	vendor                                    string
-	pue                                       string
 }
 
 // corpusDir finds the corpus of real drive reports, which is not part of the repository, or skips.
@@ -67,14 +69,20 @@ func loadExpectations(t testing.TB, dir string) map[string]expectation {
 		}
 		e := expectation{path: get("source_path"), protocol: get("protocol"), family: get("family"), confidence: get("confidence"),
 			basis: get("expected_basis"), wear: get("expected_wear_used"), host: get("expected_host_bytes_written"),
-			bound: get("bound") == "ge", vendor: get("vendor_wear"), pue: get("pue")}
+			nand: get("expected_nand_bytes_written"), bound: get("bound") == "ge"}
 		m[e.path] = e
 	}
 	return m
 }
 
-// eachReport decodes the corpus once and calls do with every reading and its expectation.
-func eachReport(t testing.TB, dir string, do func(*Reading, expectation)) int {
+// sample is a report of the corpus and what to make of it.
+type sample struct {
+	*Reading
+	expectation
+}
+
+// loadCorpus decodes everything.
+func loadCorpus(t testing.TB, dir string) []sample {
 	t.Helper()
 	want := loadExpectations(t, dir)
 	paths := corpusPaths(t, dir)
@@ -83,26 +91,25 @@ func eachReport(t testing.TB, dir string, do func(*Reading, expectation)) int {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	n := 0
+	var list []sample
 	err = Decode(f, "corpus", func(r *Reading, err error) error {
 		if err != nil {
 			return err
 		}
-		e, ok := want[paths[n]]
+		e, ok := want[paths[len(list)]]
 		if !ok {
-			return fmt.Errorf("no expectation for %q", paths[n])
+			return fmt.Errorf("no expectation for %q", paths[len(list)])
 		}
-		n++
-		do(r, e)
+		list = append(list, sample{r, e})
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n != len(paths) || n == 0 {
-		t.Fatalf("decoded %d of %d reports", n, len(paths))
+	if len(list) != len(paths) || len(list) == 0 {
+		t.Fatalf("decoded %d of %d reports", len(list), len(paths))
 	}
-	return n
+	return list
 }
 
 // corpusPaths reads the keys of the reports in order.
@@ -159,151 +166,220 @@ func (s score) String() string {
 
 func (s score) ratio() float64 { return float64(s.right) / float64(max(s.rows, 1)) }
 
-func TestCorpusWearAndHostBytes(t *testing.T) {
-	dir := corpusDir(t)
-	classes, families := map[string]*score{}, map[string]*score{}
-	var host, bounds score
-	figures := 0 // on rows that forbid one
-	other, otherFigures := 0, 0
-	at := func(m map[string]*score, k string) *score {
-		if m[k] == nil {
-			m[k] = &score{}
-		}
-		return m[k]
-	}
-	n := eachReport(t, dir, func(r *Reading, e expectation) {
-		h := Interpret(r)
-		if e.host != "" {
-			w, err := strconv.ParseFloat(e.host, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			host.rows++
-			if h.HostWritten != nil {
-				host.covered++
-				if g := float64(*h.HostWritten); math.Abs(g-w) <= 0.03*max(g, w) {
-					host.right++
-				} else if testing.Verbose() {
-					t.Logf("host bytes: %s %s: %s, want %s, got %d (%s)", e.path, r.Identity.Firmware, e.family, e.host, *h.HostWritten, h.HostWrittenSource)
-				}
-			}
-		}
-		switch e.basis {
-		case "none:hdd", "none:no-wear-figure", "none:173-constant-100":
-			if h.Wear.Used != nil {
-				figures++
-				t.Errorf("%s: a wear figure of %v from %s where none may be (%s)", e.path, *h.Wear.Used, h.Wear.Source, e.basis)
-			}
-			return
-		}
-		if e.wear == "" {
-			other++
-			if h.Wear.Used != nil {
-				otherFigures++
-			}
-			return
-		}
-		w, err := strconv.ParseFloat(e.wear, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		right := at(classes, e.confidence).add(h.Wear.Used, w)
-		at(families, e.family).add(h.Wear.Used, w)
-		bounds.rows++
-		if h.Wear.LowerBound == e.bound {
-			bounds.right++
-		} else if testing.Verbose() {
-			t.Logf("bound: %s: %s want %v got %v (%+v)", e.path, e.family, e.bound, h.Wear.LowerBound, h.Wear)
-		}
-		if !right && testing.Verbose() {
-			t.Logf("wear: %s %s/%s: %s (%s), class %s, want %s (%s) got %s %+v", e.path, r.Identity.Model, r.Identity.Firmware, e.family, h.Family, e.confidence, e.wear, e.basis, ratioText(h.Wear.Used), h.Wear)
-		}
+// TestCorpus holds Interpret against real drives. It prints coverage and correctness by class of confidence and by family.
+func TestCorpus(t *testing.T) {
+	list := loadCorpus(t, corpusDir(t))
+	t.Logf("%d reports", len(list))
+	t.Run("wear", func(t *testing.T) { corpusWear(t, list) })
+	t.Run("no wear where none is known", func(t *testing.T) { corpusSilence(t, list) })
+	t.Run("host bytes", func(t *testing.T) { corpusHostBytes(t, list) })
+	t.Run("round trip through Encode", func(t *testing.T) { corpusRoundTrip(t, list) })
+	t.Run("blind: the family rules alone find the hidden Percentage Used", func(t *testing.T) {
+		corpusStripped(t, list, 0.999, func(s sample) bool { return s.confidence == "A" }, func(r *Reading) { r.Statistics = nil })
 	})
-	t.Logf("%d reports", n)
-	for _, k := range sortedKeys(classes) {
-		t.Logf("class %s     %v", k, *classes[k])
-	}
-	for _, k := range sortedKeys(families) {
-		t.Logf("%-50s %v", k, *families[k])
-	}
-	t.Logf("host bytes  %v", host)
-	t.Logf("lower bound flag right on %d of %d", bounds.right, bounds.rows)
-	t.Logf("wear on rows that forbid it: %d; on rows that nobody vouches for: %d of %d", figures, otherFigures, other)
-	if a := classes["A"]; a == nil || a.ratio() < 0.997 {
-		t.Errorf("class A: %v, want at least 99.7 %% right", a)
-	}
-	if b := classes["B"]; b == nil || b.ratio() < 0.98 {
-		t.Errorf("class B: %v, want at least 98 %% right", b)
-	}
-	if host.ratio() < 0.99 {
-		t.Errorf("host bytes: %v, want at least 99 %% within 3 %%", host)
-	}
-	if bounds.ratio() < 0.999 {
-		t.Errorf("lower bound flag right on %d of %d", bounds.right, bounds.rows)
+	t.Run("native: no drive database, no names, no printed forms", func(t *testing.T) {
+		corpusStripped(t, list, 0.99, func(s sample) bool { return s.confidence == "A" || s.confidence == "B" }, forgetSmartctl)
+	})
+	t.Run("native and blind", func(t *testing.T) {
+		corpusStripped(t, list, 0.95, func(s sample) bool { return s.confidence == "A" }, func(r *Reading) {
+			r.Statistics = nil
+			forgetSmartctl(r)
+		})
+	})
+}
+
+// forgetSmartctl leaves what a native reading holds.
+func forgetSmartctl(r *Reading) {
+	r.DBFamily = ""
+	for i := range r.Attributes {
+		r.Attributes[i].Name, r.Attributes[i].RawString = "", ""
 	}
 }
 
-// Blind: without Device Statistics the family rules alone must come to the drive's hidden Percentage Used.
-func TestCorpusBlind(t *testing.T) {
-	dir := corpusDir(t)
-	for _, mode := range []struct {
-		name  string
-		strip func(*Reading)
-		least float64
-	}{
-		{"device statistics hidden", func(r *Reading) { r.Statistics = nil }, 0.99},
-		{"device statistics, drive database and printed forms hidden, as in a native reading", func(r *Reading) {
-			r.Statistics, r.DBFamily = nil, ""
-			for i := range r.Attributes {
-				r.Attributes[i].Name, r.Attributes[i].RawString = "", ""
-			}
-		}, 0.50},
-	} {
-		t.Run(mode.name, func(t *testing.T) {
-			var a, used score
-			hdd := 0
-			families := map[string]*score{}
-			eachReport(t, dir, func(r *Reading, e expectation) {
-				if e.basis == "none:hdd" {
-					mode.strip(r)
-					if Interpret(r).Wear.Used != nil {
-						hdd++
-					}
-					return
-				}
-				if r.NVMe != nil || e.vendor == "" || e.confidence != "A" {
-					return
-				}
-				mode.strip(r)
-				h := Interpret(r)
-				w, err := strconv.ParseFloat(e.pue, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if h.Wear.LowerBound {
-					return
-				}
-				if families[e.family] == nil {
-					families[e.family] = &score{}
-				}
-				families[e.family].add(h.Wear.Used, w/100)
-				a.add(h.Wear.Used, w/100)
-				if w >= 3 {
-					used.add(h.Wear.Used, w/100)
-				}
-			})
-			t.Logf("against the hidden Percentage Used: all %v; used 3 %% and more %v", a, used)
-			for _, k := range sortedKeys(families) {
-				t.Logf("%-50s %v", k, *families[k])
-			}
-			if hdd > 0 {
-				t.Errorf("%d hard disks got a wear figure", hdd)
-			}
-			if used.ratio() < mode.least {
-				t.Errorf("%v, want at least %v", used, mode.least)
-			}
-		})
+func corpusWear(t *testing.T, list []sample) {
+	classes, families := map[string]*score{}, map[string]*score{}
+	bounds, strangers := 0, map[string]int{}
+	for _, s := range list {
+		if s.wear == "" {
+			continue
+		}
+		want := parse(t, s.wear)
+		h := Interpret(s.Reading)
+		if s.family != familyUnknown && h.Family != s.family {
+			strangers[s.family+" taken for "+h.Family+": "+s.Identity.Model]++
+		}
+		at(families, s.family).add(h.Wear.Used, want)
+		if !at(classes, s.confidence).add(h.Wear.Used, want) {
+			t.Logf("%s (%s): %s by %s, got %s from %q (family %s)", s.path, s.Identity.Firmware, s.wear, s.basis, ratioText(h.Wear.Used), h.Wear.Source, h.Family)
+		}
+		if h.Wear.LowerBound != s.bound {
+			bounds++
+			t.Logf("%s: lower bound %v, want %v: %+v", s.path, h.Wear.LowerBound, s.bound, h.Wear)
+		}
 	}
+	logScores(t, "class ", classes)
+	logScores(t, "", families)
+	t.Logf("lower bound flag wrong on %d", bounds)
+	for class, least := range map[string]float64{"A": 0.997, "B": 0.98} {
+		if s := at(classes, class); s.ratio() < least {
+			t.Errorf("class %s: %v, want at least %v right", class, s, least)
+		}
+	}
+	if bounds > len(list)/1000 {
+		t.Errorf("lower bound flag wrong on %d of %d", bounds, len(list))
+	}
+	if len(strangers) > 0 {
+		t.Errorf("drives in the wrong family: %v", strangers)
+	}
+}
+
+func corpusSilence(t *testing.T, list []sample) {
+	forbidden, other, figures := 0, 0, 0
+	for _, s := range list {
+		if s.wear != "" {
+			continue
+		}
+		h := Interpret(s.Reading)
+		switch s.basis {
+		case "none:hdd", "none:no-wear-figure", "none:173-constant-100":
+			forbidden++
+			if h.Wear.Used != nil {
+				t.Errorf("%s: a wear figure of %v from %s where none may be (%s)", s.path, *h.Wear.Used, h.Wear.Source, s.basis)
+			}
+		default:
+			other++
+			if h.Wear.Used != nil {
+				figures++
+			}
+		}
+	}
+	t.Logf("%d rows forbid a figure; of %d that nobody vouches for, %d got one", forbidden, other, figures)
+	if forbidden == 0 {
+		t.Error("the corpus has no row that forbids a figure")
+	}
+	if figures > other/20 {
+		t.Errorf("%d of %d SSDs without a vouched figure got one", figures, other)
+	}
+}
+
+func corpusHostBytes(t *testing.T, list []sample) {
+	var all, nand score
+	for _, s := range list {
+		h := Interpret(s.Reading)
+		count := func(c *score, want string, got *uint64) bool {
+			if want == "" {
+				return true
+			}
+			c.rows++
+			if got == nil {
+				return false
+			}
+			c.covered++
+			w, g := parse(t, want), float64(*got)
+			if math.Abs(g-w) > 0.03*max(g, w) {
+				return false
+			}
+			c.right++
+			return true
+		}
+		if !count(&all, s.host, h.HostWritten) {
+			t.Logf("%s (%s): want %s, got %v (%s)", s.path, s.Identity.Firmware, s.host, h.HostWritten, h.HostWrittenSource)
+		}
+		count(&nand, s.nand, h.MediaWritten)
+	}
+	t.Logf("host bytes %v", all)
+	t.Logf("media bytes %v", nand)
+	if all.ratio() < 0.99 {
+		t.Errorf("host bytes: %v, want at least 99 %% within 3 %%", all)
+	}
+	if nand.ratio() < 0.98 {
+		t.Errorf("media bytes: %v, want at least 98 %% within 3 %%", nand)
+	}
+}
+
+func corpusRoundTrip(t *testing.T, list []sample) {
+	var b bytes.Buffer
+	var kept []*Reading
+	for i, s := range list {
+		if i%7 == 0 { // enough of them
+			kept = append(kept, s.Reading)
+			if err := Encode(&b, s.Reading); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	i := 0
+	err := Decode(&b, "corpus", func(r *Reading, err error) error {
+		if err != nil {
+			return err
+		}
+		if d := cmp.Diff(kept[i], r); d != "" {
+			return fmt.Errorf("report %d: %s", i, d)
+		}
+		i++
+		return nil
+	})
+	if err != nil || i != len(kept) {
+		t.Fatalf("%d of %d came back: %v", i, len(kept), err)
+	}
+}
+
+// corpusStripped hides parts of the readings and expects the same wear.
+func corpusStripped(t *testing.T, list []sample, least float64, take func(sample) bool, strip func(*Reading)) {
+	var all, used score
+	families := map[string]*score{}
+	for _, s := range list {
+		if s.NVMe != nil || s.wear == "" && s.basis != "none:hdd" {
+			continue
+		}
+		r := *s.Reading
+		r.Attributes = slices.Clone(r.Attributes)
+		strip(&r)
+		h := Interpret(&r)
+		if s.wear == "" {
+			if h.Wear.Used != nil {
+				t.Errorf("%s: a hard disk got a wear figure of %v", s.path, *h.Wear.Used)
+			}
+			continue
+		}
+		if !take(s) || h.Wear.LowerBound && !s.bound {
+			continue // at its floor the attribute cannot know
+		}
+		want := parse(t, s.wear)
+		all.add(h.Wear.Used, want)
+		at(families, s.family).add(h.Wear.Used, want)
+		if want >= 0.03 {
+			used.add(h.Wear.Used, want)
+		}
+	}
+	t.Logf("all %v; used 3 %% and more %v", all, used)
+	logScores(t, "", families)
+	if all.ratio() < least {
+		t.Errorf("%v, want at least %v", all, least)
+	}
+}
+
+func at(m map[string]*score, k string) *score {
+	if m[k] == nil {
+		m[k] = &score{}
+	}
+	return m[k]
+}
+
+func logScores(t *testing.T, prefix string, m map[string]*score) {
+	t.Helper()
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		t.Logf("%-50s %v", prefix+k, m[k])
+	}
+}
+
+func parse(t testing.TB, s string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 func ratioText(v *float64) string {
@@ -311,13 +387,4 @@ func ratioText(v *float64) string {
 		return "none"
 	}
 	return strconv.FormatFloat(*v, 'g', 4, 64)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }

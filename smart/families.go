@@ -132,7 +132,7 @@ var families = []family{
 		name: "Phison / Kingston A400",
 		match: []pattern{byDatabase(`Phison`), byModel(`SA400`),
 			{database: re(`SandForce|Silicon ?Motion`), firmware: re(`^(S[89AB]F|HAF|HDF)`)},
-			{firmware: re(`^(SBF[KM]|S9FM|CS90|SCFM|SHFM|SCEK|S480|SBFM)`), layout: []uint8{231, 241}}},
+			{firmware: re(`^(SBF[KM]|S9FM|CS90|SCFM|SHFM|SCEK)`), layout: []uint8{231, 241}}},
 		rule: phison, id: 231, floor: 0,
 		host: []counter{{id: 241, unit: gib, firmware: []unitFor{{re(`/(FW2|HDFE|SBFRJ)`), mib32}}}}, reads: 242,
 		media:  media{ids: []uint8{233}, unit: gib, names: unnamed},
@@ -142,7 +142,7 @@ var families = []family{
 	{
 		name: "SandForce generic",
 		match: []pattern{byDatabase(`SandForce`),
-			byModel(`^KINGSTON S(V300S3|H(FS|103S3|100S3)|MS200S3|VP200S3)|^OCZ-(AGILITY3|VERTEX[23]|SOLID3)`)},
+			byModel(`^KINGSTON S(V300S3|H(FS|103S3|100S3)|MS200S3|VP200S3)|^OCZ-(AGILITY3|VERTEX[23]|SOLID3)|^Corsair (Force (3|G[ST])\b|CSSD-F\d+GB)|^ADATA S(P900|SD S510)|^SanDisk SDSSD(A\d+G$|X\d+GG)|^MKNSSD(CR|EC)\d|^OWC Mercury E`)},
 		rule: left100, id: 231, floor: 1,
 		host: []counter{{id: 241, unit: gib, firmware: []unitFor{{re(`^(OWC Mercury|MKNSSDEC512GB/N)`), mib32}}}}, reads: 242,
 		media: media{ids: []uint8{233}, unit: gib}, compressing: true,
@@ -201,7 +201,7 @@ var families = []family{
 	{
 		name: "SanDisk / WD SATA",
 		match: []pattern{byDatabase(`WD Blue|Marvell based SanDisk|SanDisk based|Sandisk SATA`),
-			byModel(`(?i:^sandisk (sd[5-9]|ssd|ultra))|^(WDC )? ?WDS\d+[GT]\d[BRG]0`)},
+			byModel(`(?i:^sandisk (sd[5-9]|sdsa|sdssd[dhpr]|sdssdxp|ssd|ultra))|^(WDC )? ?WD(S\d+[GT]\d[BRG]0|BNCE)`)},
 		rule: sandisk, id: 230, floor: -1,
 		host: []counter{{id: 241, unit: gib}}, reads: 242,
 		media:  media{ids: []uint8{233, 234}, unit: gib, names: []string{"NAND_GB_Written_TLC", "NAND_GB_Written_SLC"}},
@@ -220,7 +220,8 @@ var families = []family{
 	{
 		name: "Silicon Motion",
 		match: []pattern{byDatabase(`Silicon ?Motion`),
-			byModel(`^TS\d+GM(SA(230S|370S?)|TS(400S?|430S|800))$|^TS\d+[GT]SSD(370S?|420K|230S)$|^KINGSTON SKC600`)},
+			byModel(`^TS\d+GM(SA(230S|370S?)|TS(4[023]0S?|800))$|^TS\d+[GT]SSD(370S?|420K|230S)$|^KINGSTON SKC600|^ADATA S(U[89]00|P550)`),
+			{model: re(`^ADATA SU6[35]`), firmware: re(`^[A-Z]\d{6}`)}},
 		rule: siliconMotion, id: 169, witness: byEraseCount,
 		host: []counter{{id: 241, unit: mib32, firmware: []unitFor{
 			{re(`^(ADATA SU6[35]\w*/(V8X|S210608c|P210730f)|LITEON LCH-128V2S/GC|Patriot P210 512GB/SN)`), gib},
