@@ -48,7 +48,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := newApp(stdin, stdout, stderr)
 	ended := false
 	a.kingpin.Terminate(func(int) { ended = true }) // after --help and --version; errors come back from Parse
-	selected, err := a.kingpin.Parse(args)
+	selected, err := a.kingpin.Parse(joinDash(args))
 	switch {
 	case ended:
 		return exitOK
@@ -66,6 +66,20 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	a.complain(fmt.Errorf("command %q is not built in", selected))
 	return exitFailure
+}
+
+// joinDash makes "--from -" one word, since kingpin takes a lone dash for an empty one.
+func joinDash(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--from" && i+1 < len(args) && args[i+1] == "-" {
+			out = append(out, "--from=-")
+			i++
+			continue
+		}
+		out = append(out, args[i])
+	}
+	return out
 }
 
 // finish tells an error and turns it into an exit code.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"ssd_exporter/smart"
 )
@@ -33,7 +34,16 @@ type report struct {
 	source  string         // disk path or file, for people
 	reading *smart.Reading // nil when there is none
 	health  *smart.Health  // nil when err is set
+	took    time.Duration  // to read
 	err     error
+}
+
+// problem is the error in words, with the name of what was read in front.
+func (r *report) problem() string {
+	if _, ok := errors.AsType[*smart.ReadError](r.err); ok {
+		return r.err.Error() // names it already
+	}
+	return r.source + ": " + r.err.Error()
 }
 
 // printer shows reports as they come. close ends the output.
@@ -67,8 +77,6 @@ func (a *app) smart(ctx context.Context, f smartFlags) error {
 	switch {
 	case err != nil:
 		return err
-	case seen == 0:
-		return errors.New("the input holds no report; it should be the output of smartctl -x -j")
 	case understood == 0:
 		return fmt.Errorf("not one of %d reports could be understood", seen)
 	}
@@ -100,7 +108,11 @@ func (a *app) fromFiles(files []string, each func(report) error) error {
 
 func (a *app) fromFile(name string, each func(report) error) error {
 	in, source := a.stdin, "file:-"
-	if name != "-" {
+	switch name {
+	case "-":
+	case "":
+		return exitf(exitUsage, "--from needs the name of a file, or - for standard input")
+	default:
 		f, err := os.Open(name)
 		if err != nil {
 			return err
@@ -108,8 +120,12 @@ func (a *app) fromFile(name string, each func(report) error) error {
 		defer f.Close()
 		in, source = f, "file:"+name
 	}
+	start := time.Now()
 	return smart.Decode(in, source, func(r *smart.Reading, err error) error {
-		return each(understand(name, r, err))
+		out := understand(name, r, err)
+		out.took = time.Since(start)
+		defer func() { start = time.Now() }()
+		return each(out)
 	})
 }
 

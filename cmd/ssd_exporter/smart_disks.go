@@ -37,8 +37,11 @@ func (a *app) fromDisks(ctx context.Context, names []string, each func(report) e
 		go func() {
 			ctx, cancel := context.WithTimeout(ctx, diskDeadline)
 			defer cancel()
+			start := time.Now()
 			r, err := smart.Native{Roots: a.roots}.Read(ctx, d)
-			results[i] <- understand(d.Device, r, err)
+			out := understand(d.Device, r, err)
+			out.took = time.Since(start)
+			results[i] <- out
 		}()
 	}
 	late := time.After(diskDeadline + time.Second) // the read itself may hang in the kernel, beyond any context

@@ -26,17 +26,18 @@ type prometheusPrinter struct {
 
 func (p *prometheusPrinter) print(r report) error {
 	if r.err != nil {
-		p.complain(fmt.Errorf("%s: %w; it has no metrics", r.source, r.err))
-		return nil
+		p.complain(errors.New(r.problem()))
 	}
-	d := diskState(r.health)
+	d := diskState(r)
 	if d.ID == "" {
-		p.complain(fmt.Errorf("%s: the report names neither model nor serial; it has no metrics", r.source))
+		if r.err == nil {
+			p.complain(fmt.Errorf("%s: the report names neither model nor serial, so it has no metrics", r.source))
+		}
 		return nil
 	}
 	if old, twice := p.disks[d.ID]; twice {
 		p.complain(fmt.Errorf("%s: disk %s is there more than once; its latest report counts", r.source, d.ID))
-		if old.Health.At.After(d.Health.At) {
+		if old.Smart.LastRead.After(d.Smart.LastRead) {
 			return nil
 		}
 	}
@@ -68,13 +69,28 @@ func (p *prometheusPrinter) close() error {
 }
 
 // diskState is a disk that is known from one report only.
-func diskState(h *smart.Health) monitor.DiskState {
-	d := monitor.DiskState{
-		ID: h.Identity.ID(), Identity: h.Identity, Health: h,
-		Smart: monitor.SmartState{Polled: true, Success: true, LastRead: h.At, Source: h.Source},
+func diskState(r report) monitor.DiskState {
+	d := monitor.DiskState{Smart: monitor.SmartState{Polled: true, Success: r.err == nil, Duration: r.took}}
+	if r.reading != nil {
+		d.Identity = r.reading.Identity
 	}
-	if bytes, years, _, ok := smart.RatedBytes(h.Identity.Model); ok {
-		d.Rated = &monitor.Rating{Model: h.Identity.Model, Bytes: uint64(bytes), Term: time.Duration(years) * 365 * 24 * time.Hour}
+	if r.err != nil {
+		d.Smart.Failures = map[smart.Reason]uint64{reasonOf(r.err): 1}
 	}
+	if h := r.health; h != nil {
+		d.Identity, d.Health = h.Identity, h
+		d.Smart.LastRead, d.Smart.Source = h.At, h.Source
+		if bytes, years, _, ok := smart.RatedBytes(h.Identity.Model); ok {
+			d.Rated = &monitor.Rating{Model: h.Identity.Model, Bytes: uint64(bytes), Term: time.Duration(years) * 365 * 24 * time.Hour}
+		}
+	}
+	d.ID = d.Identity.ID()
 	return d
+}
+
+func reasonOf(err error) smart.Reason {
+	if e, ok := errors.AsType[*smart.ReadError](err); ok {
+		return e.Reason
+	}
+	return smart.Other
 }

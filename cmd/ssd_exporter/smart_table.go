@@ -31,11 +31,11 @@ func (p *tablePrinter) close() error {
 	var problems []string
 	rows := 0
 	for _, r := range p.reports {
-		name := clean(diskName(r))
 		if r.err != nil {
-			problems = append(problems, name+": "+clean(r.err.Error()))
+			problems = append(problems, clean(r.problem()))
 			continue
 		}
+		name := clean(diskName(r))
 		for _, e := range r.health.Errors {
 			problems = append(problems, name+": "+clean(e))
 		}
@@ -60,7 +60,7 @@ func (p *tablePrinter) close() error {
 
 func (p *tablePrinter) row(name string, h *smart.Health) []string {
 	return []string{
-		name, orDash(clean(h.Identity.Model)), p.wear(h.Wear), orDash(h.Wear.Source), bytes(h.HostWritten),
+		name, orDash(clean(h.Identity.Model)), p.wear(h.Wear), orDash(h.Wear.Source), size(h.HostWritten),
 		number(h.WriteAmplification, "%.2f"), powerOn(h), temperature(h), p.healthy(h),
 	}
 }
@@ -118,12 +118,12 @@ func (p *tablePrinter) paint(s, colour string) string {
 	return "\x1b[" + colour + "m" + s + "\x1b[39m"
 }
 
-// diskName is what a person calls the disk.
+// diskName is what a person calls the disk of an understood report.
 func diskName(r report) string {
 	switch {
-	case r.health != nil && r.health.Identity.Kernel != "":
+	case r.health.Identity.Kernel != "":
 		return r.health.Identity.Kernel
-	case r.health != nil && r.health.Identity.Serial != "":
+	case r.health.Identity.Serial != "":
 		return r.health.Identity.Serial
 	}
 	return r.source
@@ -146,7 +146,7 @@ func orDash(s string) string {
 	return s
 }
 
-func bytes(n *uint64) string {
+func size(n *uint64) string {
 	if n == nil {
 		return "-"
 	}
