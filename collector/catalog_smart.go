@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"slices"
 	"strconv"
 
 	"ssd_exporter/monitor"
@@ -180,10 +181,8 @@ func powerState(d *monitor.DiskState) string {
 	if d.Smart.Asleep && state != "sleep" {
 		return "standby"
 	}
-	for _, known := range powerStates() {
-		if state == known {
-			return state
-		}
+	if slices.Contains(powerStates(), state) {
+		return state
 	}
 	return ""
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-	"google.golang.org/protobuf/proto"
 
 	"ssd_exporter/engine"
 )
@@ -66,7 +65,7 @@ func classicBuckets(bounds []float64, below []uint64) []*dto.Bucket {
 	cumulative := uint64(0)
 	for i, bound := range bounds {
 		cumulative += below[i]
-		buckets[i] = &dto.Bucket{UpperBound: proto.Float64(bound), CumulativeCount: proto.Uint64(cumulative)}
+		buckets[i] = &dto.Bucket{UpperBound: new(bound), CumulativeCount: new(cumulative)}
 	}
 	return buckets
 }

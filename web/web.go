@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,10 +144,8 @@ func (s *site) secure(h http.Header) {
 
 // allowed answers 405 unless the method is one of methods.
 func allowed(w http.ResponseWriter, r *http.Request, methods ...string) bool {
-	for _, m := range methods {
-		if r.Method == m {
-			return true
-		}
+	if slices.Contains(methods, r.Method) {
+		return true
 	}
 	list := strings.Join(methods, ", ")
 	w.Header().Set("Allow", list)

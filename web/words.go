@@ -55,7 +55,11 @@ func when(t, now time.Time) string {
 
 // percent is a ratio in percent with at most one decimal: "12.5 %".
 func percent(ratio float64) string {
-	return strconv.FormatFloat(math.Round(ratio*1000)/10, 'f', -1, 64) + " %"
+	p := math.Round(ratio*1000) / 10
+	if p == 0 {
+		p = 0 // and not -0
+	}
+	return strconv.FormatFloat(p, 'f', -1, 64) + " %"
 }
 
 // change is a degradation ratio with its sign: "+3.2 %".
@@ -63,7 +67,7 @@ func change(ratio float64) string {
 	if math.Round(ratio*1000) > 0 {
 		return "+" + percent(ratio)
 	}
-	return percent(ratio + 0) // + 0: no "-0 %"
+	return percent(ratio)
 }
 
 // rate is a number of I/Os per second.
