@@ -86,6 +86,10 @@ type WorkloadState struct {
 	Latency  [2]*engine.Hist // cumulative since Since; nil when that direction never ran
 	Since    time.Time
 	Series   []SeriesState
+
+	Skipped    Skip      // why the last due run was not started; "" when it was
+	SkippedAt  time.Time // and when
+	SkippedWhy string    // and in words
 }
 
 // SeriesState is one judged series.

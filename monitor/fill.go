@@ -1,0 +1,172 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ssd_exporter/blockdev"
+	"ssd_exporter/engine/ledger"
+	"ssd_exporter/engine/probefile"
+	"ssd_exporter/engine/worker"
+)
+
+// child starts a child and stays with it. One that does not come back keeps the permits until it is gone, so that nothing else
+// is sent to its disks, and marks the target as stuck meanwhile.
+func (t *target) child(ctx context.Context, r worker.Request, p patience, permits []*permit, onBeat func(worker.Beat)) (answer, error) {
+	own, err := t.m.gates.acquire(ctx, t.options.Name, t.ownGate())
+	if err != nil {
+		return answer{}, err
+	}
+	// The child outlives ctx by the grace that supervise gives it.
+	c, err := t.m.start(context.WithoutCancel(ctx), r)
+	if err != nil {
+		own.release()
+		return answer{}, fmt.Errorf("starting the child that probes %s: %w", r.Dir, err)
+	}
+	a := supervise(ctx, c, p, onBeat)
+	if !a.stuck {
+		own.release()
+		return a, nil
+	}
+	permits = append([]*permit{own}, permits...)
+	for _, x := range permits {
+		x.keep()
+	}
+	t.m.change(func() {
+		t.stuck, t.phase = true, phaseStuck
+		t.m.log.Error("a probe does not end: the disk or its file system hangs", "target", t.options.Name, "path", r.Dir)
+	})
+	go func() {
+		for range c.Replies() { // a child that comes to its senses must not block on its last words
+		}
+		<-c.Done()
+		for _, x := range permits {
+			x.giveBack()
+		}
+		t.m.change(func() {
+			t.stuck, t.phase = false, t.restingPhase()
+			t.m.log.Info("the probe that did not end is gone", "target", t.options.Name)
+		})
+	}()
+	return a, nil
+}
+
+// fill creates and fills the probe file, once. It is false when there is no filled file afterwards; the problem is set then.
+func (t *target) fill(ctx context.Context, turn *permit) bool {
+	fs, leaves := t.place()
+	o := t.m.currentOptions()
+	spec := probefile.Spec{Dir: t.options.Dir, MinSize: t.options.MinSize, FillRate: t.options.FillRate}
+	reserved, r := t.reserveFill(ctx, o, fs, leaves, &spec)
+	if r != nil {
+		t.refuseAll(r)
+		return false
+	}
+	t.m.change(func() { t.phase, t.progress = phaseFilling, 0; t.setProblem("") })
+	a, err := t.child(ctx, worker.Request{Dir: t.options.Dir, Roots: o.Roots, Prepare: &spec},
+		patience{open: t.m.pace.open, idle: t.m.pace.fillIdle}, []*permit{turn}, t.showFill())
+	if err != nil {
+		_ = settleInTime(reserved, 0)
+		t.refuseAll(refuse(SkipOther, "%v", err))
+		return false
+	}
+	if !a.stuck { // a hung child may still write: its charge stays
+		if err := settleInTime(reserved, filled(a, spec.Size)); err != nil {
+			t.m.log.Warn("the fill stays charged in full", "target", t.options.Name, "err", err)
+		}
+	}
+	t.m.refreshAccounts()
+	return t.takeFill(ctx, a)
+}
+
+// showFill publishes the progress, once a second.
+func (t *target) showFill() func(worker.Beat) {
+	var shown time.Time
+	return func(b worker.Beat) {
+		if b.Total <= 0 || time.Since(shown) < time.Second {
+			return
+		}
+		shown = time.Now()
+		t.m.change(func() { t.progress = min(1, float64(b.Done)/float64(b.Total)) })
+	}
+}
+
+// filled is what a fill wrote. Of one whose child died without a word, all but a block counts: nearly the whole charge stays,
+// yet the ledger sees a fill that was cut short and lets it be continued.
+func filled(a answer, size int64) int64 {
+	switch {
+	case a.reply.File != nil:
+		return a.reply.File.Written
+	case a.beat != nil:
+		return min(a.beat.Written, size)
+	case a.reply.Final && a.reply.Error != nil && a.reply.Error.Kind != worker.Crashed:
+		return 0
+	default:
+		return size - block4k
+	}
+}
+
+func (t *target) takeFill(ctx context.Context, a answer) bool {
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case a.stuck || a.cause == AbortTimeout:
+		t.refuseAll(refuse(SkipUnfinished, "the probe file could not be filled: the disk does not answer"))
+		return false
+	case a.reply.Error != nil:
+		t.refuseAll(refusalOf(a.reply.Error))
+		return false
+	case a.reply.File == nil || !a.reply.File.Filled:
+		t.refuseAll(refuse(SkipOther, "the probe file was not filled, and the child did not say why"))
+		return false
+	}
+	t.m.change(func() {
+		t.file, t.ready, t.progress = a.reply.File, true, 1
+		if a.reply.Filesystem != nil {
+			t.fs = a.reply.Filesystem
+		}
+		t.makeDue(time.Now())
+		t.m.log.Info("probe file filled", "target", t.options.Name, "bytes", a.reply.File.Size)
+	})
+	return true
+}
+
+// reserveFill plans the size and charges it. Disks that are never written to get no file.
+func (t *target) reserveFill(ctx context.Context, o Options, fs *blockdev.Filesystem, leaves []leafDisk, spec *probefile.Spec) (reservation, *refusal) {
+	if r := o.Guards.atRest(fs, leaves, true, o.Roots); r != nil {
+		return nil, r
+	}
+	var ids []blockdev.ID
+	for _, l := range leaves {
+		ids = append(ids, l.id)
+		switch {
+		case l.mmc:
+			return nil, refuse(SkipBudget, "%s is an eMMC or SD card, which is never written to: no probe file; choose the profile read_only with the path %s", l.kernel, l.info.Device)
+		case o.PerDay != nil && *o.PerDay == 0:
+			return nil, refuse(SkipBudget, "budget.bytes_per_day is 0: no probe file is written; choose the profile read_only with the path of a disk")
+		}
+	}
+	if t.file != nil && !t.file.Filled {
+		spec.Size = t.file.Size // begun by an earlier start
+	} else {
+		size, err := probefile.PlannedSize(t.options.FileSize, t.options.MinSize, *fs)
+		if err != nil {
+			return nil, refuse(SkipNoSpace, "%v", err)
+		}
+		spec.Size = size
+	}
+	if t.m.accounts == nil {
+		return nil, refuse(SkipOther, "%v", errNoLedger)
+	}
+	res, err := reserveInTime(ctx, func() (reservation, error) {
+		return t.m.accounts.reserveFill(ids, t.options.Name, spec.Size, time.Now())
+	})
+	switch {
+	case errors.Is(err, ledger.ErrBudget):
+		return nil, refuse(SkipBudget, "the probe file may not be filled: %v", err)
+	case err != nil:
+		return nil, refuse(SkipOther, "the probe file may not be filled: %v", err)
+	}
+	return res, nil
+}

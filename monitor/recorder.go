@@ -1,0 +1,167 @@
+package monitor
+
+import (
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"ssd_exporter/blockdev"
+	"ssd_exporter/monitor/history"
+)
+
+// recorder stores what changed, on a goroutine of its own: a disk under the store that hangs stops neither probing nor
+// publishing. What waits is bounded, and merged into one transaction: a commit writes some 33 KB however small it is.
+type recorder struct {
+	store *history.Store
+	log   *slog.Logger
+	pace  pace
+	tell  func(problem string) // shows a problem of the store, "" when it is gone
+
+	mu      sync.Mutex
+	waiting history.Commit
+	dropped int
+	since   time.Time     // of the commit that is under way; zero: none is
+	wake    chan struct{} // something is urgent; holds one token
+	quit    chan struct{}
+	done    chan struct{}
+}
+
+// waitingRuns bounds the runs that wait for a store that does not answer; the oldest go first.
+const waitingRuns = 1000
+
+func newRecorder(s *history.Store, log *slog.Logger, p pace, tell func(string)) *recorder {
+	return &recorder{
+		store: s, log: log, pace: p, tell: tell,
+		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+// add queues a change. Runs are stored soon, readings with the next commit: they come every minute, and the last one counts.
+func (r *recorder) add(c history.Commit) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := &r.waiting
+	w.Runs = append(w.Runs, c.Runs...)
+	if n := len(w.Runs) - waitingRuns; n > 0 {
+		w.Runs = append([]history.Run(nil), w.Runs[n:]...)
+		r.dropped += n
+	}
+	w.Samples = mergeSamples(w.Samples, c.Samples)
+	w.Series = mergeMaps(w.Series, c.Series)
+	w.Marks = mergeMaps(w.Marks, c.Marks)
+	if len(c.Runs) > 0 {
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// loop commits until close, and once more then.
+func (r *recorder) loop() {
+	defer close(r.done)
+	flush := time.NewTicker(r.pace.flush)
+	defer flush.Stop()
+	expire := time.NewTicker(time.Hour)
+	defer expire.Stop()
+	for {
+		select {
+		case <-r.wake:
+			r.settle()
+			r.commit()
+		case <-flush.C:
+			r.commit()
+		case <-expire.C:
+			if err := r.store.Expire(time.Now()); err != nil {
+				r.log.Warn("old runs are not dropped", "err", err)
+			}
+		case <-r.quit:
+			r.commit()
+			return
+		}
+	}
+}
+
+// settle waits for the rest of a pass, which then shares the commit.
+func (r *recorder) settle() {
+	t := time.NewTimer(r.pace.settle)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-r.quit:
+	}
+}
+
+func (r *recorder) commit() {
+	r.mu.Lock()
+	c, dropped := r.waiting, r.dropped
+	r.waiting, r.dropped = history.Commit{}, 0
+	empty := len(c.Runs)+len(c.Samples)+len(c.Series)+len(c.Marks) == 0
+	if !empty {
+		r.since = time.Now()
+	}
+	r.mu.Unlock()
+	if empty {
+		return
+	}
+	if dropped > 0 {
+		r.log.Warn("runs were not stored: the store did not keep up", "runs", dropped)
+	}
+	err := r.store.Commit(c)
+	r.mu.Lock()
+	r.since = time.Time{}
+	r.mu.Unlock()
+	if err != nil {
+		r.tell("history is not stored: " + err.Error())
+		return
+	}
+	r.tell("")
+}
+
+// late says since when a commit has been under way, when that is longer than it may take; the store's disk hangs then.
+func (r *recorder) late(now time.Time) (time.Duration, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.since.IsZero() || now.Sub(r.since) < r.pace.commit {
+		return 0, false
+	}
+	return now.Sub(r.since), true
+}
+
+// close commits what waits, for at most so long.
+func (r *recorder) close(wait time.Duration) {
+	close(r.quit)
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-r.done:
+	case <-t.C:
+		r.log.Warn("the last changes may not be stored: the store does not answer", "path", r.store.Path())
+	}
+}
+
+// mergeSamples keeps the last sample of each disk.
+func mergeSamples(old, add []history.Sample) []history.Sample {
+	by := map[blockdev.ID]int{}
+	for i, s := range old {
+		by[s.Disk] = i
+	}
+	for _, s := range add {
+		if i, ok := by[s.Disk]; ok {
+			old[i] = s
+		} else {
+			by[s.Disk] = len(old)
+			old = append(old, s)
+		}
+	}
+	return old
+}
+
+func mergeMaps[K comparable, V any](old, add map[K]V) map[K]V {
+	if old == nil {
+		return maps.Clone(add)
+	}
+	maps.Copy(old, add)
+	return old
+}

@@ -1,0 +1,222 @@
+package monitor
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"ssd_exporter/blockdev"
+	"ssd_exporter/engine"
+	"ssd_exporter/engine/probefile"
+	"ssd_exporter/monitor/history"
+)
+
+// target is one place that is probed: its schedule, and what is known of it. Monitor.mu guards what is below state.
+type target struct {
+	m        *Monitor
+	options  Target
+	schedule passes
+	job      cron.Job // one pass; never two at a time, whoever starts it
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when loop has ended
+	turn     chan struct{} // holds one token while a pass runs
+
+	// State.
+	fs          *blockdev.Filesystem
+	file        *probefile.State
+	ready       bool // there is something to probe: a filled file, or a raw disk
+	phase       string
+	progress    float64
+	problem     string
+	stuck       bool
+	lastAttempt time.Time
+	lastSuccess time.Time
+	workloads   []*workload
+	events      Events
+	cold        *coldRatio
+	recent      []history.Run // newest first; replaced, never changed in place
+}
+
+// workload is one entry of a target's profile.
+type workload struct {
+	Scheduled
+	index     int
+	next      time.Time
+	last      *history.Run
+	measured  *history.Run
+	latency   [2]*engine.Hist // replaced, never changed in place
+	since     time.Time
+	series    map[series]history.Series
+	skipped   *refusal // why the last due run was not started; nil when it was
+	skippedAt time.Time
+	busy      int // skips in a row because others use the disk
+}
+
+type coldRatio struct {
+	value float64
+	at    time.Time
+}
+
+// Phases of TargetState.Phase.
+const (
+	phaseInspecting = "inspecting"
+	phaseFilling    = "filling"
+	phaseProbing    = "probing"
+	phaseWaiting    = "waiting"
+	phaseStuck      = "stuck"
+	phaseIdle       = "idle"
+)
+
+// recentRuns is how many runs a TargetState shows.
+const recentRuns = 50
+
+// newTarget makes a target with what the store knows of it. Monitor.mu is held.
+func (m *Monitor) newTarget(t Target, now time.Time) *target {
+	n := &target{
+		m: m, options: t, schedule: newPasses(m.host, t), phase: phaseInspecting, done: make(chan struct{}), turn: make(chan struct{}, 1),
+		events: newEvents(), recent: m.recent[t.Name],
+	}
+	for i, s := range t.Workloads {
+		key := [2]string{t.Name, s.Name}
+		w := &workload{Scheduled: s, index: i, since: now, series: map[series]history.Series{}}
+		if run, ok := m.saved.Last[key]; ok {
+			w.last = &run
+			n.lastAttempt = later(n.lastAttempt, run.Start)
+		}
+		if run, ok := m.saved.Measured[key]; ok {
+			w.measured = &run
+			if run.Outcome == history.Success {
+				n.lastSuccess = later(n.lastSuccess, run.Start)
+			}
+		}
+		for _, s := range allSeries() {
+			if saved, ok := m.saved.Series[s.key(t.Name, w.Name)]; ok {
+				w.series[s] = saved
+			}
+		}
+		n.workloads = append(n.workloads, w)
+	}
+	n.restoreCold()
+	n.makeDue(now)
+	return n
+}
+
+// inherit takes over the counters and runs of the same target under other options. Monitor.mu is held.
+func (t *target) inherit(old *target) {
+	t.events, t.recent, t.lastAttempt, t.lastSuccess, t.cold = old.events, old.recent, old.lastAttempt, old.lastSuccess, old.cold
+	if t.options.Dir != old.options.Dir {
+		t.cold = nil
+		return // another place: its figures say nothing about this one
+	}
+	t.fs, t.file = old.fs, old.file
+	for _, w := range t.workloads {
+		for _, o := range old.workloads {
+			if o.Name == w.Name {
+				w.last, w.measured, w.latency, w.since, w.series = o.last, o.measured, o.latency, o.since, o.series
+			}
+		}
+	}
+}
+
+// loop lives as long as the target. The schedule's passes come from cron; what loop adds is the first pass, as soon as
+// there is something to probe.
+func (t *target) loop(ctx context.Context, previous *target) {
+	defer close(t.done)
+	if previous != nil {
+		select {
+		case <-previous.done: // its child gets its time to end
+		case <-ctx.Done():
+			return
+		}
+		t.m.change(func() { t.inherit(previous); t.makeDue(time.Now()) })
+	}
+	select {
+	case <-t.m.firstPoll:
+	case <-time.After(t.m.pace.firstPollWait):
+	case <-ctx.Done():
+		return
+	}
+	logger := cronLogger{t.m.log}
+	t.job = cron.NewChain(cron.SkipIfStillRunning(logger), cron.Recover(logger)).Then(cron.FuncJob(func() { t.pass(ctx) }))
+	entry := t.m.cron.Schedule(t.schedule, t.job)
+	defer t.m.cron.Remove(entry)
+	t.prepare(ctx)
+	<-ctx.Done()
+	t.turn <- struct{}{} // a pass that cron started bounds itself once its context has ended
+}
+
+// prepare runs passes until there is something to probe, ever more rarely.
+func (t *target) prepare(ctx context.Context) {
+	for wait := t.m.pace.retry; ; wait = min(2*wait, t.m.pace.retryMost) {
+		t.job.Run()
+		if t.isReady() {
+			return
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+func (t *target) isReady() bool {
+	t.m.mu.Lock()
+	defer t.m.mu.Unlock()
+	return t.ready
+}
+
+// makeDue sets when each workload is due: at once when its last attempt is older than its interval, else by the schedule.
+func (t *target) makeDue(now time.Time) {
+	for _, w := range t.workloads {
+		w.next = t.schedule.next(w.index, now)
+		if w.last == nil || now.Sub(w.last.Start) >= w.Interval || w.last.Start.After(now) {
+			w.next = now
+		}
+	}
+}
+
+// due are the workloads whose time has come, smallest writes first, in the profile's order among equals. Monitor.mu is held.
+func (t *target) due(now time.Time) []*workload {
+	var due []*workload
+	for _, w := range t.workloads {
+		if !w.next.IsZero() && !w.next.After(now) {
+			due = append(due, w)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b *workload) int {
+		return int(min(1, max(-1, a.MaxWritten()-b.MaxWritten())))
+	})
+	return due
+}
+
+func newEvents() Events {
+	e := Events{
+		Runs: map[history.Outcome]uint64{}, Skipped: map[Skip]uint64{}, Aborted: map[Abort]uint64{},
+		Invalid: map[engine.Invalid]uint64{}, IOErrors: map[string]uint64{},
+	}
+	for _, o := range history.Outcomes() {
+		e.Runs[o] = 0
+	}
+	for _, s := range Skips() {
+		e.Skipped[s] = 0
+	}
+	for _, a := range Aborts() {
+		e.Aborted[a] = 0
+	}
+	for _, i := range Invalids() {
+		e.Invalid[i] = 0
+	}
+	return e
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
