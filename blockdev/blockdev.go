@@ -25,7 +25,8 @@ type Identity struct {
 }
 
 // Disk is one whole disk as the kernel describes it. One NVMe controller is one Disk however many
-// namespaces it has; Namespaces then holds their kernel names, and Identity.Kernel the first of them.
+// namespaces it has; Namespaces then holds their kernel names, and Identity.Kernel the first of them (that of the
+// controller when it has none left). Its Capacity is that of all namespaces, its I/O the sum of theirs.
 type Disk struct {
 	Identity
 	Device     string   // path of the node that S.M.A.R.T. commands are sent to: /dev/sda, /dev/nvme0
@@ -76,6 +77,7 @@ type Filesystem struct {
 	SizeBytes int64
 	FreeBytes int64 // for an unprivileged user (f_bavail)
 	// DirectMem and DirectOffset are the alignments in bytes of direct I/O on a regular file there
-	// (STATX_DIOALIGN, else the device's logical block size); 0 when direct I/O is not supported or unknown.
+	// (STATX_DIOALIGN, else the device's logical block size); 0 when direct I/O is not supported or unknown. Folders
+	// do not tell, so that whoever opens a file there asks DirectAlign again.
 	DirectMem, DirectOffset int
 }

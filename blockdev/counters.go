@@ -17,8 +17,8 @@ const statFields = 11
 const tickWrap = (1 << 32) * time.Millisecond
 
 // Read reads the I/O counters of a block device or partition by its kernel name, from its stat file
-// (Documentation/block/stat.rst). Kernels that do not count discards or flushes leave them 0. A device that is not there is
-// an error that Is fs.ErrNotExist.
+// (Documentation/block/stat.rst). Kernels that do not count discards or flushes leave them 0. A device that is not
+// there is an error that Is fs.ErrNotExist.
 func Read(r Roots, kernel string) (Counters, error) {
 	r = r.WithDefaults()
 	if !validName(kernel) {

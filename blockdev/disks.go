@@ -10,9 +10,10 @@ import (
 
 // Disks lists the whole disks that the kernel knows, sorted by kernel name. Partitions, stacked devices (dm, md,
 // bcache), files and RAM (loop, zram), network block devices, optical and floppy drives, empty card readers and the
-// hidden paths of multipath NVMe are none. One NVMe disk is one Disk, however many namespaces and, within one subsystem, controllers it
-// has; one that lost its namespaces is still listed, by the name of its controller, because it can still be asked
-// why. Only sysfs is read: no disk is opened or woken. A disk that is unplugged meanwhile is left out.
+// hidden paths of multipath NVMe are none. One NVMe disk is one Disk, however many namespaces and, within one
+// subsystem, controllers it has; one that lost its namespaces is still listed, by the name of its controller, because
+// it can still be asked why. Only sysfs is read: no disk is opened or woken. A disk that is unplugged meanwhile is
+// left out.
 func Disks(r Roots) ([]Disk, error) {
 	r = r.WithDefaults()
 	sys := sysfs(r.Sysfs)

@@ -262,9 +262,45 @@ func TestDiskWithASlashInItsName(t *testing.T) {
 	}
 }
 
+func TestATAPage(t *testing.T) {
+	const wwn = 0x5002538e00000001
+	page := func(change func(b []byte)) []byte {
+		b := []byte(ataPage("Samsung SSD 860 EVO 1TB", "S3Z8", "RVT02B6Q", wwn))
+		change(b)
+		return b
+	}
+	full := Identity{Model: "Samsung SSD 860 EVO 1TB", Serial: "S3Z8", Firmware: "RVT02B6Q", WWN: "naa.5002538e00000001"}
+	noWWN := full
+	noWWN.WWN = ""
+	const word87 = 60 + 2*87
+	tests := []struct {
+		story string
+		page  []byte
+		want  Identity
+	}{
+		{"whole", page(func([]byte) {}), full},
+		{"word 87 is not valid, so neither is the WWN", page(func(b []byte) { b[word87+1] = 0xff }), noWWN},
+		{"drive without WWN", page(func(b []byte) { b[word87+1] = 0x40 }), noWWN},
+		{"optical drive: IDENTIFY PACKET DEVICE", page(func(b []byte) { b[56] = 0xa1 }), Identity{}},
+		{"cut off", page(func([]byte) {})[:500], Identity{}},
+		{"stated length too short", page(func(b []byte) { b[2] = 0 }), Identity{}},
+		{"another page", page(func(b []byte) { b[1] = 0x80 }), Identity{}},
+		{"binary in the model", page(func(b []byte) { b[60+2*27] = 1 }), Identity{}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.story, func(t *testing.T) {
+			got, ok := parseATAPage(tc.page)
+			if d := cmp.Diff(tc.want, got); d != "" || ok != (tc.want.Model != "") {
+				t.Errorf("ok = %v, -want +got\n%s", ok, d)
+			}
+		})
+	}
+}
+
 func FuzzVPDPages(f *testing.F) {
 	f.Add([]byte(vpd(0x80, "  S3Z8NB0K")))
 	f.Add([]byte(ataPage("Samsung SSD 860 EVO 1TB", "S3Z8", "RVT02B6Q", 0x5002538e00000001)))
+	f.Add([]byte(ataPage("", "S3Z8", "RVT02B6Q", 0)))
 	f.Add([]byte{0, 0x89, 0xff, 0xff, 1, 2, 3})
 	f.Add([]byte{0, 0x80})
 	f.Fuzz(func(t *testing.T, page []byte) {

@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -25,7 +26,7 @@ func (s *scan) identify(name, hw string) Identity {
 		s.identifyATA(&id, attr("device"))
 		return id
 	}
-	if id.Model != "" && vendor != "" && !strings.HasPrefix(vendor, "0x") {
+	if id.Model != "" && vendor != "" {
 		id.Model = vendor + " " + id.Model // as S.M.A.R.T. tools print a SCSI model
 	}
 	id.Firmware = text(attr("device", "rev"))
@@ -40,9 +41,9 @@ func (s *scan) identify(name, hw string) Identity {
 	return id
 }
 
-// identifyATA reads the identity of a SATA disk. SCSI's model is only the first 16 characters of ATA's, and its revision 4
-// of 8, so that the whole comes from the drive's IDENTIFY data, which the kernel keeps in VPD page 0x89 (Linux 5.6).
-// Without that page the model stays cut off and the firmware unknown.
+// identifyATA reads the identity of a SATA disk. SCSI's model is only the first 16 characters of ATA's, and its
+// revision 4 of 8, so that the whole comes from the drive's IDENTIFY data, of which newer kernels show their copy
+// as VPD page 0x89. Without that page the model stays cut off and the firmware unknown.
 func (s *scan) identifyATA(id *Identity, dir string) {
 	if id.Transport == "" || id.Transport == "sas" || id.Transport == "scsi" {
 		id.Transport = "sata" // behind a SAS adapter it is still a SATA disk
@@ -122,7 +123,10 @@ func parseATAPage(page []byte) (Identity, bool) {
 		}
 		id.WWN = scsiWWN(wwn.String())
 	}
-	return id, id.Model != ""
+	if id.Model == "" {
+		return Identity{}, false
+	}
+	return id, true
 }
 
 // vpdBody is what follows the header of a vital product data page, checked and cut to its stated length.
@@ -172,8 +176,8 @@ func (s *scan) usbSerial(hw string) string {
 	return ""
 }
 
-// buses are what the folders of the device tree above a disk tell about its transport, the innermost meaning first: a USB
-// bridge has a SCSI host of its own, and so has an iSCSI session.
+// buses are what the folders of the device tree above a disk tell about its transport, the innermost meaning first: a
+// USB bridge has a SCSI host of its own, and so has an iSCSI session.
 var buses = []struct {
 	folder    *regexp.Regexp
 	transport string
@@ -198,10 +202,8 @@ func transport(name, hw string) string {
 	}
 	folders := strings.Split(hw, "/")
 	for _, bus := range buses {
-		for _, f := range folders {
-			if bus.folder.MatchString(f) {
-				return bus.transport
-			}
+		if slices.ContainsFunc(folders, bus.folder.MatchString) {
+			return bus.transport
 		}
 	}
 	return ""

@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// ID is the name under which the disk is known for good: its model and serial number as in /dev/disk/by-id, with
-// "_" between them and in place of every character outside [0-9A-Za-z#+.:=@_-]. A disk without a serial number is
-// "wwn-" and its World Wide Name, one without both is its kernel name, which may change over a reboot. It is "" only when
+// ID is the name under which the disk is known for good: its model and serial number as in /dev/disk/by-id, with "_"
+// between them and in place of every character outside [0-9A-Za-z#+.:=@_-]. A disk without a serial number is "wwn-"
+// and its World Wide Name, one without both is its kernel name, which may change over a reboot. It is "" only when
 // nothing at all is known. Blank and all-zero serial numbers and WWNs count as none.
 func (i Identity) ID() ID {
 	model, serial, wwn := trim(i.Model), knownSerial(i.Serial), knownWWN(i.WWN)
@@ -25,8 +25,9 @@ func (i Identity) ID() ID {
 
 // Same tells whether two identities are of one disk. Serial numbers decide when both sides have one: they must be
 // equal and the models compatible, since SCSI cuts a model off after 16 characters and some makers number every model
-// from 1. WWNs decide when a serial number is missing, or when only the models speak against equal serial numbers: cheap disks share one WWN, so
-// it never overrules two different serial numbers. The kernel name counts only when neither side has anything else.
+// from 1. WWNs decide when a serial number is missing, or when only the models speak against equal serial numbers:
+// cheap disks share one WWN, so it never overrules two different serial numbers. The kernel name counts only when
+// neither side has anything else.
 func (i Identity) Same(o Identity) bool {
 	si, so := knownSerial(i.Serial), knownSerial(o.Serial)
 	wi, wo := knownWWN(i.WWN), knownWWN(o.WWN)

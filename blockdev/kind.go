@@ -16,9 +16,9 @@ const (
 	remote
 )
 
-// classify tells what a device without devices below it is, by its kernel name and its place in the device tree, with a note in
-// words for all but disks. Everything below devices/virtual/block is made by software: it is a disk in no case,
-// and where its data really is, only some of it says.
+// classify tells what a device without devices below it is, by its kernel name and its place in the device tree, with
+// a note in words for all but disks. Everything below devices/virtual/block is made by software: it is a disk in no
+// case, and where its data really is, only some of it says.
 func classify(name, hardware string) (kind, string) {
 	switch base := strings.TrimRight(name, "0123456789"); base {
 	case "zram", "ram", "nullb":
@@ -73,8 +73,8 @@ func (s sysfs) byMapperName(name string) (string, bool) {
 	return "", false
 }
 
-// directIO tells whether a file system on block devices passes direct I/O on to them; false when not known. It is asked only
-// where the kernel does not say itself (STATX_DIOALIGN).
+// directIO tells whether a file system on block devices passes direct I/O on to them; false when not known. It is
+// asked only where the kernel does not say itself (STATX_DIOALIGN).
 func directIO(fsType string) bool {
 	switch fsType {
 	case "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2", "reiserfs", "vfat", "exfat", "ntfs3", "gfs2", "ocfs2":

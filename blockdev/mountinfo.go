@@ -32,8 +32,8 @@ type mount struct {
 type mounts []mount
 
 // parseMountinfo reads the format of proc_pid_mountinfo(5). A line that cannot be understood is left out and does not
-// hide the others. (github.com/prometheus/procfs gives up on all of them for one mount whose source is "-", and leaves escapes as
-// they are.)
+// hide the others. (github.com/prometheus/procfs gives up on all of them for one mount whose source is "-", and
+// leaves escapes as they are.)
 func parseMountinfo(text string) mounts {
 	var ms mounts
 	for line := range strings.Lines(text) {
@@ -90,8 +90,9 @@ func parseDevno(s string) (devno, bool) {
 }
 
 // find is the mount that a place lives on. The mount id that statx tells is exact. Without it (before Linux 5.8, or
-// when the table is of another process), the device number picks the file system and the longest mount point above the path the
-// mount; btrfs and overlay show device numbers to stat that no mount has, so there the mount point alone decides.
+// when the table is of another process), the device number picks the file system and the longest mount point above
+// the path the mount; btrfs and overlay show device numbers to stat that no mount has, so there the mount point alone
+// decides.
 func (ms mounts) find(p place) (mount, bool) {
 	if p.mountID != 0 {
 		for _, m := range ms {

@@ -16,20 +16,41 @@ func TestParseMount(t *testing.T) {
 		want        mount
 		ok          bool
 	}{
-		{"optional fields", "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 propagate_from:2 - ext3 /dev/root rw,errors=continue",
-			mount{id: 36, dev: devno{98, 0}, point: "/mnt2", fsType: "ext3", source: "/dev/root", super: "rw,errors=continue"}, true},
-		{"no optional fields", "36 35 98:0 / / rw - ext3 /dev/root rw",
-			mount{id: 36, dev: devno{98, 0}, point: "/", fsType: "ext3", source: "/dev/root", super: "rw"}, true},
-		{"spaces, tabs, newlines and backslashes in names", `36 35 98:0 / /my\040new\011\012\134disk rw - ext3 /dev/my\040root rw`,
-			mount{id: 36, dev: devno{98, 0}, point: "/my new\t\n\\disk", fsType: "ext3", source: "/dev/my root", super: "rw"}, true},
-		{"a source that is a hyphen", "42 27 0:39 / /tmp/m rw,relatime - tmpfs - rw",
-			mount{id: 42, dev: devno{0, 39}, point: "/tmp/m", fsType: "tmpfs", source: "-", super: "rw"}, true},
-		{"an empty source", "42 27 0:39 / /tmp/m rw,relatime - tmpfs  rw",
-			mount{id: 42, dev: devno{0, 39}, point: "/tmp/m", fsType: "tmpfs", super: "rw"}, true},
-		{"read-only mount", "36 35 98:0 / / ro,nosuid - ext3 /dev/root rw",
-			mount{id: 36, dev: devno{98, 0}, point: "/", fsType: "ext3", source: "/dev/root", super: "rw", readOnly: true}, true},
-		{"read-only file system", "36 35 98:0 / / rw - ext3 /dev/root ro,errors=remount-ro",
-			mount{id: 36, dev: devno{98, 0}, point: "/", fsType: "ext3", source: "/dev/root", super: "ro,errors=remount-ro", readOnly: true}, true},
+		{
+			"optional fields", "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 propagate_from:2 - ext3 /dev/root rw,errors=continue",
+			mount{id: 36, dev: devno{98, 0}, point: "/mnt2", fsType: "ext3", source: "/dev/root", super: "rw,errors=continue"},
+			true,
+		},
+		{
+			"no optional fields", "36 35 98:0 / / rw - ext3 /dev/root rw",
+			mount{id: 36, dev: devno{98, 0}, point: "/", fsType: "ext3", source: "/dev/root", super: "rw"},
+			true,
+		},
+		{
+			"spaces, tabs, newlines and backslashes in names", `36 35 98:0 / /my\040new\011\012\134disk rw - ext3 /dev/my\040root rw`,
+			mount{id: 36, dev: devno{98, 0}, point: "/my new\t\n\\disk", fsType: "ext3", source: "/dev/my root", super: "rw"},
+			true,
+		},
+		{
+			"a source that is a hyphen", "42 27 0:39 / /tmp/m rw,relatime - tmpfs - rw",
+			mount{id: 42, dev: devno{0, 39}, point: "/tmp/m", fsType: "tmpfs", source: "-", super: "rw"},
+			true,
+		},
+		{
+			"an empty source", "42 27 0:39 / /tmp/m rw,relatime - tmpfs  rw",
+			mount{id: 42, dev: devno{0, 39}, point: "/tmp/m", fsType: "tmpfs", super: "rw"},
+			true,
+		},
+		{
+			"read-only mount", "36 35 98:0 / / ro,nosuid - ext3 /dev/root rw",
+			mount{id: 36, dev: devno{98, 0}, point: "/", fsType: "ext3", source: "/dev/root", super: "rw", readOnly: true},
+			true,
+		},
+		{
+			"read-only file system", "36 35 98:0 / / rw - ext3 /dev/root ro,errors=remount-ro",
+			mount{id: 36, dev: devno{98, 0}, point: "/", fsType: "ext3", source: "/dev/root", super: "ro,errors=remount-ro", readOnly: true},
+			true,
+		},
 		{"cut off", "36 35 98:0 / / rw - ext3", mount{}, false},
 		{"no separator", "36 35 98:0 / / rw shared:1 ext3 /dev/root rw", mount{}, false},
 		{"device number out of range", "36 35 98:4294967296 / / rw - ext3 /dev/root rw", mount{}, false},
@@ -69,25 +90,30 @@ func TestFindMount(t *testing.T) {
 25 20 0:30 /sub /vol rw - btrfs /dev/sdb1 rw
 26 20 8:3 / /srv/data rw - ext4 /dev/sda3 rw
 27 26 8:4 / /srv/data rw - ext4 /dev/sda4 rw
+28 20 0:60 / /over rw - btrfs /dev/sdc1 rw
+29 28 0:61 / /over rw - btrfs /dev/sdd1 rw
+30 29 0:60 / /over/deep rw - btrfs /dev/sdc1 rw
 `
 	tests := []struct {
-		story string
-		place place
-		point string // "" not found
+		story  string
+		place  place
+		point  string // "" not found
+		source string // "" any
 	}{
-		{"root", place{path: "/etc", dev: devno{8, 1}}, "/"},
-		{"nested mount", place{path: "/srv/x", dev: devno{8, 2}}, "/srv"},
-		{"a name that only starts like a mount point", place{path: "/srvx", dev: devno{8, 1}}, "/"},
-		{"bind mount of a folder", place{path: "/srv/data/bind/x", dev: devno{8, 2}}, "/srv/data/bind"},
-		{"the upper of two mounts on one point", place{path: "/srv/data/x", dev: devno{8, 4}}, "/srv/data"},
-		{"anonymous", place{path: "/mnt/x", dev: devno{0, 50}}, "/mnt"},
-		{"space in the mount point", place{path: "/mnt/a b/x", dev: devno{0, 51}}, "/mnt/a b"},
-		{"btrfs subvolume with a number of its own", place{path: "/vol/sub", dev: devno{0, 77}}, "/vol"},
-		{"the mount id is exact where the path is not", place{path: "/srv/data/bind/x", dev: devno{8, 2}, mountID: 21}, "/srv"},
-		{"a mount id of another table is not believed", place{path: "/etc", dev: devno{8, 1}, mountID: 24}, "/"},
-		{"mounted elsewhere in that table", place{path: "/host", dev: devno{8, 3}}, "/srv/data"},
-		{"block device that is not mounted there", place{path: "/etc", dev: devno{9, 9}}, ""},
-		{"anonymous with only block devices above", place{path: "/etc", dev: devno{0, 99}}, ""},
+		{"root", place{path: "/etc", dev: devno{8, 1}}, "/", ""},
+		{"nested mount", place{path: "/srv/x", dev: devno{8, 2}}, "/srv", ""},
+		{"a name that only starts like a mount point", place{path: "/srvx", dev: devno{8, 1}}, "/", ""},
+		{"bind mount of a folder", place{path: "/srv/data/bind/x", dev: devno{8, 2}}, "/srv/data/bind", ""},
+		{"the upper of two mounts on one point", place{path: "/srv/data/x", dev: devno{8, 4}}, "/srv/data", ""},
+		{"anonymous", place{path: "/mnt/x", dev: devno{0, 50}}, "/mnt", ""},
+		{"space in the mount point", place{path: "/mnt/a b/x", dev: devno{0, 51}}, "/mnt/a b", ""},
+		{"btrfs subvolume with a number of its own", place{path: "/vol/sub", dev: devno{0, 77}}, "/vol", ""},
+		{"the mount id is exact where the path is not", place{path: "/srv/data/bind/x", dev: devno{8, 2}, mountID: 21}, "/srv", ""},
+		{"a mount id of another table is not believed", place{path: "/etc", dev: devno{8, 1}, mountID: 24}, "/", ""},
+		{"mounted elsewhere in that table", place{path: "/host", dev: devno{8, 3}}, "/srv/data", ""},
+		{"block device that is not mounted there", place{path: "/etc", dev: devno{9, 9}}, "", ""},
+		{"the upper of two btrfs on one point", place{path: "/over/sub", dev: devno{0, 99}}, "/over", "/dev/sdd1"},
+		{"anonymous with only block devices above", place{path: "/etc", dev: devno{0, 99}}, "", ""},
 	}
 	ms := parseMountinfo(table)
 	if len(ms) != strings.Count(table, "\n") {
@@ -96,6 +122,9 @@ func TestFindMount(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.story, func(t *testing.T) {
 			m, ok := ms.find(tc.place)
+			if tc.source != "" && m.source != tc.source {
+				t.Errorf("found %s, want %s", m.source, tc.source)
+			}
 			if m.point != tc.point || ok != (tc.point != "") {
 				t.Errorf("found %q, %v; want %q", m.point, ok, tc.point)
 			}

@@ -19,8 +19,8 @@ type nvmeDisk struct {
 }
 
 // addNamespace adds a namespace to its disk. Which one that is, only the device link tells: the first number in
-// "nvme0n1" is that of the subsystem, and need not be that of the controller. The link leads to the controller, or for a
-// multipath namespace to the subsystem; both have the same attributes.
+// "nvme0n1" is that of the subsystem, and need not be that of the controller. The link leads to the controller, or
+// for a multipath namespace to the subsystem; both have the same attributes.
 func (s *scan) addNamespace(ns Disk) {
 	dir := s.sys.block(ns.Kernel, "device")
 	target, err := filepath.EvalSymlinks(dir)
@@ -122,8 +122,8 @@ func (s *scan) nvmeTransport(controller string) string {
 	}
 }
 
-// namespaceWWN prefers the EUI-64, which is the shortest and what S.M.A.R.T. tools print first. The kernel's own wwid comes
-// last: where the drive has no number, it is made of the serial number, which is no WWN.
+// namespaceWWN prefers the EUI-64, which is the shortest and what S.M.A.R.T. tools print first. The kernel's own wwid
+// comes last: where the drive has no number, it is made of the serial number, which is no WWN.
 func (s *scan) namespaceWWN(ns string) string {
 	for _, attr := range []string{"eui", "nguid"} {
 		id := strings.ToLower(strings.Map(dropSeparators, text(s.sys.block(ns, attr))))
@@ -166,7 +166,7 @@ func (s *scan) addControllers() {
 }
 
 func isIOController(dir string) bool {
-	kind := text(filepath.Join(dir, "cntrltype")) // since Linux 5.17
+	kind := text(filepath.Join(dir, "cntrltype")) // newer kernels only
 	return (kind == "" || kind == "io") &&
 		text(filepath.Join(dir, "subsysnqn")) != "nqn.2014-08.org.nvmexpress.discovery"
 }

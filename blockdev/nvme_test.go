@@ -2,6 +2,7 @@ package blockdev
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,11 +11,11 @@ import (
 // controller adds an NVMe controller and its place in a subsystem ("" none, as on old kernels).
 func controller(x tree, name, pci, subsystem string, a attrs) string {
 	dir := fmt.Sprintf("devices/pci0000:00/%s/nvme/%s", pci, name)
-	all := attrs{"model": "Samsung SSD 980 PRO 1TB                 ", "serial": "S5P2NG0R000001      ", "firmware_rev": "5B2QGXA7",
-		"transport": "pcie", "state": "live", "cntrltype": "io"}
-	for k, v := range a {
-		all[k] = v
+	all := attrs{
+		"model": "Samsung SSD 980 PRO 1TB                 ", "serial": "S5P2NG0R000001      ", "firmware_rev": "5B2QGXA7",
+		"transport": "pcie", "state": "live", "cntrltype": "io",
 	}
+	maps.Copy(all, a)
 	for k, v := range all {
 		x.file(dir+"/"+k, v)
 	}
@@ -50,8 +51,10 @@ func TestOneNVMeControllerIsOneDisk(t *testing.T) {
 	namespace(x, c, "nvme0n2", "259:1", attrs{"size": "2000", "wwid": "eui.0025385b11001235"})
 	x.block("pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1/nvme0n1p1", "259:2", attrs{"partition": "1"})
 	want := []Disk{{
-		Identity: Identity{Model: "Samsung SSD 980 PRO 1TB", Serial: "S5P2NG0R000001", WWN: "eui.0025385b11001234", Firmware: "5B2QGXA7",
-			Transport: "nvme", Kernel: "nvme0n1"},
+		Identity: Identity{
+			Model: "Samsung SSD 980 PRO 1TB", Serial: "S5P2NG0R000001", WWN: "eui.0025385b11001234", Firmware: "5B2QGXA7",
+			Transport: "nvme", Kernel: "nvme0n1",
+		},
 		Device: "/dev/nvme0", Namespaces: []string{"nvme0n1", "nvme0n2"}, Major: 259, Capacity: 3000 * 512, Logical: 512,
 	}}
 	got := listIn(t, x)
@@ -132,11 +135,36 @@ func TestNVMeWithoutNamespacesIsStillListed(t *testing.T) {
 	}
 }
 
+func TestMultipathNVMeOverAFabric(t *testing.T) {
+	x := newTree(t)
+	controller(x, "nvme4", "0000:01:00.0", "nvme-subsys4", attrs{"transport": "tcp"})
+	namespace(x, "devices/virtual/nvme-subsystem/nvme-subsys4", "nvme4n1", "259:0", nil)
+	got := listIn(t, x)
+	if len(got) != 1 || got[0].Transport != "nvme-tcp" || got[0].Device != "/dev/nvme4" {
+		t.Errorf("got %+v, want one nvme-tcp disk asked through /dev/nvme4", got)
+	}
+}
+
+func TestPathsOfMultipathNVMeAreNoDisksOnKernelsThatDoNotMarkThem(t *testing.T) {
+	x := newTree(t)
+	c := controller(x, "nvme0", "0000:01:00.0", "nvme-subsys0", nil)
+	namespace(x, "devices/virtual/nvme-subsystem/nvme-subsys0", "nvme0n1", "259:0", attrs{"size": "1000"})
+	namespace(x, c, "nvme0c0n1", "259:1", attrs{"size": "1000"})
+	got := listIn(t, x)
+	if len(got) != 1 {
+		t.Fatalf("got %+v, want one disk", got)
+	}
+	if d := cmp.Diff([]string{"nvme0n1"}, got[0].Namespaces); d != "" {
+		t.Errorf("namespaces: -want +got\n%s", d)
+	}
+}
+
 func TestNVMeNumbersThatAreNone(t *testing.T) {
 	x := newTree(t)
 	c := controller(x, "nvme0", "0000:01:00.0", "nvme-subsys0", attrs{"transport": "tcp"})
 	namespace(x, c, "nvme0n1", "259:0", attrs{
-		"eui": "00 00 00 00 00 00 00 00", "nguid": "00000000-0000-0000-0000-000000000000", "wwid": "nvme.144d-53355032-53616d73-00000001"})
+		"eui": "00 00 00 00 00 00 00 00", "nguid": "00000000-0000-0000-0000-000000000000", "wwid": "nvme.144d-53355032-53616d73-00000001",
+	})
 	got := listIn(t, x)
 	if len(got) != 1 || got[0].WWN != "" || got[0].Transport != "nvme-tcp" {
 		t.Errorf("got %+v, want no WWN and transport nvme-tcp", got)

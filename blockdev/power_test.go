@@ -17,13 +17,17 @@ func TestOnBattery(t *testing.T) {
 		{"plugged in, but the charger is too weak", map[string]attrs{"AC": mains("1"), "BAT0": battery("Discharging")}, true},
 		{"battery kept at 80 %", map[string]attrs{"AC": mains("1"), "BAT0": battery("Not charging")}, false},
 		{"mains socket empty, fed by USB-C", map[string]attrs{
-			"AC": mains("0"), "ucsi": {"type": "USB", "online": "1"}, "BAT0": battery("Charging")}, false},
+			"AC": mains("0"), "ucsi": {"type": "USB", "online": "1"}, "BAT0": battery("Charging"),
+		}, false},
 		{"tablet without mains supply, USB port idle", map[string]attrs{
-			"usb": {"type": "USB", "online": "0"}, "BAT0": battery("Full")}, false},
+			"usb": {"type": "USB", "online": "0"}, "BAT0": battery("Full"),
+		}, false},
 		{"battery of a mouse", map[string]attrs{
-			"hidpp_battery_0": {"type": "Battery", "status": "Discharging", "scope": "Device"}}, false},
+			"hidpp_battery_0": {"type": "Battery", "status": "Discharging", "scope": "Device"},
+		}, false},
 		{"mouse on a laptop on mains", map[string]attrs{
-			"AC": mains("1"), "mouse": {"type": "Battery", "status": "Discharging", "scope": "Device"}, "BAT0": battery("Charging")}, false},
+			"AC": mains("1"), "mouse": {"type": "Battery", "status": "Discharging", "scope": "Device"}, "BAT0": battery("Charging"),
+		}, false},
 		{"mains supply that does not say", map[string]attrs{"AC": {"type": "Mains"}}, false},
 		{"two mains supplies, one dead", map[string]attrs{"AC0": mains("0"), "AC1": mains("1")}, false},
 		{"UPS in use", map[string]attrs{"ups": {"type": "UPS", "status": "Discharging"}}, true},

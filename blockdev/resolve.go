@@ -13,9 +13,10 @@ import (
 )
 
 // Resolve finds the file system that a folder or file lives on, and the whole disks below it. A path to a block
-// device's node is resolved as that device, with an empty Type and the node as Source. What could not be found out is said in Why and is no
-// error. It is an error when the path itself cannot be asked about; one that does not exist yet gives an error that Is
-// fs.ErrNotExist, and no parent is tried in its place, since something else may be mounted there later.
+// device's node is resolved as that device, with an empty Type and the node as Source. What could not be found out is
+// said in Why and is no error. It is an error when the path itself cannot be asked about; one that does not exist yet
+// gives an error that Is fs.ErrNotExist, and no parent is tried in its place, since something else may be mounted
+// there later.
 //
 // Mounts are read from <procfs>/self/mountinfo, which is right in a container too when --path.procfs is the
 // host's /proc: "self" is then still this process, and the path is looked up in its mounts. Where that /proc does not
@@ -116,7 +117,8 @@ func (w *walk) conclude(f *Filesystem) {
 }
 
 // alignment is what direct I/O needs at least where the kernel does not say (folders, Linux before 6.1): the logical
-// block size of the top device, which already contains that of the devices below; blockSize is the file system's own unit if that is larger.
+// block size of the top device, which already contains that of the devices below; blockSize is the file system's own
+// unit if that is larger.
 func (v view) alignment(stack []string, blockSize int) (mem, offset int) {
 	if len(stack) == 0 {
 		return 0, 0

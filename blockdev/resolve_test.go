@@ -26,8 +26,10 @@ func TestResolveFollowsEveryStackToItsDisks(t *testing.T) {
 		mounts: []string{"8:1 / ext4 /dev/sda1 rw"},
 		places: places{"/srv": folder("8:1")},
 		path:   "/srv",
-		want: Filesystem{Type: "ext4", MountPoint: "/", Source: "/dev/sda1", Leaves: []string{"sda"}, Stack: []string{"sda1", "sda"},
-			SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512},
+		want: Filesystem{
+			Type: "ext4", MountPoint: "/", Source: "/dev/sda1", Leaves: []string{"sda"}, Stack: []string{"sda1", "sda"},
+			SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
+		},
 	}, {
 		story: "LVM on LUKS on RAID 1 on two partitions",
 		build: func(x tree) {
@@ -38,9 +40,11 @@ func TestResolveFollowsEveryStackToItsDisks(t *testing.T) {
 		mounts: []string{"253:1 / xfs /dev/mapper/vg-root rw"},
 		places: places{"/srv": folder("253:1")},
 		path:   "/srv",
-		want: Filesystem{Type: "xfs", MountPoint: "/", Source: "/dev/mapper/vg-root", Leaves: []string{"sda", "sdb"},
+		want: Filesystem{
+			Type: "xfs", MountPoint: "/", Source: "/dev/mapper/vg-root", Leaves: []string{"sda", "sdb"},
 			Stack:     []string{"dm-1", "dm-0", "md1", "sda2", "sda", "sdb2", "sdb"},
-			SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512},
+			SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
+		},
 	}, {
 		story: "an array that recovers",
 		build: func(x tree) {
@@ -49,9 +53,11 @@ func TestResolveFollowsEveryStackToItsDisks(t *testing.T) {
 		mounts: []string{"9:1 /srv ext4 /dev/md1 rw"},
 		places: places{"/srv": folder("9:1")},
 		path:   "/srv",
-		want: Filesystem{Type: "ext4", MountPoint: "/srv", Source: "/dev/md1", Leaves: []string{"sda", "sdb"},
+		want: Filesystem{
+			Type: "ext4", MountPoint: "/srv", Source: "/dev/md1", Leaves: []string{"sda", "sdb"},
 			Stack: []string{"md1", "sda1", "sda", "sdb1", "sdb"}, Rebuild: true,
-			SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512},
+			SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
+		},
 	}, {
 		story: "btrfs over two devices, whose device number no mount has",
 		build: func(x tree) {
@@ -64,9 +70,11 @@ func TestResolveFollowsEveryStackToItsDisks(t *testing.T) {
 		mounts: []string{"0:30 /srv btrfs /dev/sda1 rw", "0:33 /other btrfs /dev/sda2 rw"},
 		places: places{"/srv/sub": folder("0:31")},
 		path:   "/srv/sub",
-		want: Filesystem{Type: "btrfs", MountPoint: "/srv", Source: "/dev/sda1", Leaves: []string{"sda", "sdb"},
+		want: Filesystem{
+			Type: "btrfs", MountPoint: "/srv", Source: "/dev/sda1", Leaves: []string{"sda", "sdb"},
 			Stack:     []string{"sda1", "sda", "sdb1", "sdb"},
-			SizeBytes: 1000, FreeBytes: 500, DirectMem: 4096, DirectOffset: 4096},
+			SizeBytes: 1000, FreeBytes: 500, DirectMem: 4096, DirectOffset: 4096,
+		},
 	}, {
 		story: "btrfs on LVM: mountinfo names the mapper, sysfs the kernel name",
 		build: func(x tree) {
@@ -76,23 +84,29 @@ func TestResolveFollowsEveryStackToItsDisks(t *testing.T) {
 		mounts: []string{"0:30 /home btrfs /dev/mapper/vg-home rw"},
 		places: places{"/home": folder("0:31")},
 		path:   "/home",
-		want: Filesystem{Type: "btrfs", MountPoint: "/home", Source: "/dev/mapper/vg-home", Leaves: []string{"sda"},
-			Stack: []string{"dm-0", "sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512},
+		want: Filesystem{
+			Type: "btrfs", MountPoint: "/home", Source: "/dev/mapper/vg-home", Leaves: []string{"sda"},
+			Stack: []string{"dm-0", "sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
+		},
 	}, {
 		story:  "btrfs by a link that only /dev knows",
 		build:  func(x tree) { x.link("fs/btrfs/1111/devices/sda1", "class/block/sda1") },
 		mounts: []string{"0:30 /home btrfs /dev/disk/by-uuid/1111 rw"},
 		places: places{"/home": folder("0:31"), "/dev/disk/by-uuid/1111": blockNode("8:1")},
 		path:   "/home",
-		want: Filesystem{Type: "btrfs", MountPoint: "/home", Source: "/dev/disk/by-uuid/1111", Leaves: []string{"sda"},
-			Stack: []string{"sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512},
+		want: Filesystem{
+			Type: "btrfs", MountPoint: "/home", Source: "/dev/disk/by-uuid/1111", Leaves: []string{"sda"},
+			Stack: []string{"sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
+		},
 	}, {
 		story:  "overlay whose upper folder is on ext4 and visible",
 		mounts: []string{"8:1 / ext4 /dev/sda1 rw", `0:40 /merged overlay overlay rw,lowerdir=/l,upperdir=/up\0541,workdir=/w`},
 		places: places{"/merged": folder("0:40"), "/up,1": folder("8:1")},
 		path:   "/merged",
-		want: Filesystem{Type: "overlay", MountPoint: "/merged", Source: "overlay", Leaves: []string{"sda"},
-			Stack: []string{"sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512},
+		want: Filesystem{
+			Type: "overlay", MountPoint: "/merged", Source: "overlay", Leaves: []string{"sda"},
+			Stack: []string{"sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
+		},
 	}, {
 		story: "NVMe multipath: the leaf is the visible namespace, not a path",
 		build: func(x tree) {
@@ -103,40 +117,52 @@ func TestResolveFollowsEveryStackToItsDisks(t *testing.T) {
 		mounts: []string{"259:2 / ext4 /dev/nvme0n1p2 rw"},
 		places: places{"/": folder("259:2")},
 		path:   "/",
-		want: Filesystem{Type: "ext4", MountPoint: "/", Source: "/dev/nvme0n1p2", Leaves: []string{"nvme0n1"},
-			Stack: []string{"nvme0n1p2", "nvme0n1"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512},
+		want: Filesystem{
+			Type: "ext4", MountPoint: "/", Source: "/dev/nvme0n1p2", Leaves: []string{"nvme0n1"},
+			Stack: []string{"nvme0n1p2", "nvme0n1"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
+		},
 	}, {
 		story: "loop device on ext4, with sectors of 4096 bytes",
 		build: func(x tree) {
-			x.virtual("loop3", "7:3", attrs{"size": "2048", "loop/backing_file": "/var/disk.img", "loop/offset": "0",
-				"loop/sizelimit": "0", "queue/logical_block_size": "4096"})
+			x.virtual("loop3", "7:3", attrs{
+				"size": "2048", "loop/backing_file": "/var/disk.img", "loop/offset": "0",
+				"loop/sizelimit": "0", "queue/logical_block_size": "4096",
+			})
 		},
 		mounts: []string{"8:1 / ext4 /dev/sda1 rw", "7:3 /mnt xfs /dev/loop3 rw"},
 		places: places{"/mnt": folder("7:3"), "/var/disk.img": regular("8:1", 2048*512)},
 		path:   "/mnt",
-		want: Filesystem{Type: "xfs", MountPoint: "/mnt", Source: "/dev/loop3", Leaves: []string{"sda"},
-			Stack: []string{"loop3", "sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 4096},
+		want: Filesystem{
+			Type: "xfs", MountPoint: "/mnt", Source: "/dev/loop3", Leaves: []string{"sda"},
+			Stack: []string{"loop3", "sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 4096,
+		},
 	}, {
 		story:  "XFS with its log on another disk",
 		mounts: []string{"8:1 / xfs /dev/sda1 rw,logdev=/dev/sdb2,noquota"},
 		places: places{"/": folder("8:1")},
 		path:   "/",
-		want: Filesystem{Type: "xfs", MountPoint: "/", Source: "/dev/sda1", Leaves: []string{"sda", "sdb"},
-			Stack: []string{"sdb2", "sdb", "sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512},
+		want: Filesystem{
+			Type: "xfs", MountPoint: "/", Source: "/dev/sda1", Leaves: []string{"sda", "sdb"},
+			Stack: []string{"sdb2", "sdb", "sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
+		},
 	}, {
 		story:  "a raw disk by its node",
 		places: places{"/dev/sdb": blockNode("8:16")},
 		path:   "/dev/sdb",
-		want: Filesystem{Source: "/dev/sdb", Leaves: []string{"sdb"}, Stack: []string{"sdb"},
-			SizeBytes: 2048000 * 512, DirectMem: 512, DirectOffset: 512},
+		want: Filesystem{
+			Source: "/dev/sdb", Leaves: []string{"sdb"}, Stack: []string{"sdb"},
+			SizeBytes: 2048000 * 512, DirectMem: 512, DirectOffset: 512,
+		},
 	}, {
 		story:  "a hardware partition of an eMMC",
 		build:  func(x tree) { emmc(x); x.block(emmcPlace+"/mmcblk0gp0", "179:8", nil) },
 		mounts: []string{"179:8 /data ext4 /dev/mmcblk0gp0 rw"},
 		places: places{"/data": folder("179:8")},
 		path:   "/data",
-		want: Filesystem{Type: "ext4", MountPoint: "/data", Source: "/dev/mmcblk0gp0", Leaves: []string{"mmcblk0"},
-			Stack: []string{"mmcblk0gp0", "mmcblk0"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512},
+		want: Filesystem{
+			Type: "ext4", MountPoint: "/data", Source: "/dev/mmcblk0gp0", Leaves: []string{"mmcblk0"},
+			Stack: []string{"mmcblk0gp0", "mmcblk0"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
+		},
 	}}
 	for _, tc := range tests {
 		t.Run(tc.story, func(t *testing.T) {
@@ -244,8 +270,10 @@ func TestResolveWithoutLocalDiskSaysWhy(t *testing.T) {
 		path:   "/", why: "not visible from here; use a folder that is mounted from the host",
 	}, {
 		story: "overlay inside a container with another folder of that name",
-		mounts: []string{"0:40 / overlay overlay rw,lowerdir=/l,upperdir=/var/lib/docker/x/diff,workdir=/w",
-			"8:1 /var/lib/docker ext4 /dev/sda1 rw"},
+		mounts: []string{
+			"0:40 / overlay overlay rw,lowerdir=/l,upperdir=/var/lib/docker/x/diff,workdir=/w",
+			"8:1 /var/lib/docker ext4 /dev/sda1 rw",
+		},
 		places: places{"/": folder("0:40"), "/var/lib/docker/x/diff": sized(folder("8:1"), 77)},
 		path:   "/", why: "is something else",
 	}, {
@@ -413,6 +441,21 @@ func TestResolveStopsInAnEndlessTower(t *testing.T) {
 		ps[file] = regular("7:"+itoa(i+1), 4096)
 	}
 	got := resolveIn(t, x, []string{"7:0 /mnt ext4 /dev/loop0 rw"}, ps, "/mnt")
+	if got.Leaves != nil || !strings.Contains(got.Why, "levels") {
+		t.Errorf("leaves %v, why %q; want none and a word about the levels", got.Leaves, got.Why)
+	}
+}
+
+func TestResolveStopsInAnEndlessStackOfMappings(t *testing.T) {
+	x := newTree(t)
+	x.sata("sda", 0, 0)
+	below := "sda"
+	for i := range 100 {
+		name := "dm-" + itoa(i)
+		x.virtual(name, "253:"+itoa(i), nil, below)
+		below = name
+	}
+	got := resolveIn(t, x, []string{"253:99 /mnt ext4 /dev/dm-99 rw"}, places{"/mnt": folder("253:99")}, "/mnt")
 	if got.Leaves != nil || !strings.Contains(got.Why, "levels") {
 		t.Errorf("leaves %v, why %q; want none and a word about the levels", got.Leaves, got.Why)
 	}

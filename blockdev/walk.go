@@ -141,8 +141,8 @@ func (w *walk) leaf(name string) {
 	}
 }
 
-// loop goes on with the file of a loop device. The name of that file is of the mounts of whoever set the device up, so a
-// file of that name here counts only when its size fits.
+// loop goes on with the file of a loop device. The name of that file is of the mounts of whoever set the device up,
+// so a file of that name here counts only when its size fits.
 func (w *walk) loop(name string, depth int) {
 	file := text(w.sys.block(name, "loop", "backing_file"))
 	if file == "" {
