@@ -84,7 +84,7 @@ func writes(targets []monitor.TargetState) string {
 	if len(files) == 0 {
 		return "This program has no probe file yet. It writes to files that it made itself, and never to a disk directly."
 	}
-	return "This program writes only to probe files that it made itself, and never to a disk directly: " + strings.Join(files, ", ") + "."
+	return "Besides its own state, this program writes only to probe files that it made itself, and never to a disk directly: " + strings.Join(files, ", ") + "."
 }
 
 // relative makes a path of this server work behind a proxy that adds a prefix.

@@ -94,7 +94,7 @@ func TestHealthyHost(t *testing.T) {
 		"10,000", "2,500", "83.2 µs", "332.8 µs", "21 µs", "41 MB/s", "rate &#43;3.1 %, read p50 -1 %", "learning, 3 clean runs so far",
 		"59 minutes from now", "I/Os per second of the last 12 runs: from 11,125 to 12,500, now 12,500", `class="contended"`,
 		// what is written
-		"only to probe files that it made itself, and never to a disk directly: 1.0 GiB below /var/lib/ssd_exporter",
+		"Besides its own state, this program writes only to probe files that it made itself, and never to a disk directly: 1.0 GiB below /var/lib/ssd_exporter",
 	)
 }
 
@@ -142,7 +142,14 @@ func TestProblemsAreToldInWords(t *testing.T) {
 		{"unknown leaves", target(func(g *monitor.TargetState) { g.Disks, g.Filesystem.Why = nil, "overlay of two disks" }), "Its disk is unknown: overlay of two disks"},
 		{"failed run", target(func(g *monitor.TargetState) {
 			g.Workloads[0].Last = &history.Run{Outcome: history.Aborted, Reason: "foreign_io", Detail: "800 IOPS of others", Start: noon()}
-		}), `class="bad">aborted (foreign io): 800 IOPS of others`},
+		}), `class="bad"><div>aborted (foreign io): 800 IOPS of others`},
+		{"skipped since", target(func(g *monitor.TargetState) {
+			w := &g.Workloads[0]
+			w.Skipped, w.SkippedAt, w.SkippedWhy = monitor.SkipReadOnly, w.Last.Start.Add(time.Minute), "the disk is read-only"
+		}), "skipped: the disk is read-only"},
+		{"skipped without words", target(func(g *monitor.TargetState) {
+			g.Workloads[1].Skipped, g.Workloads[1].SkippedAt = monitor.SkipNoSpace, noon().Add(-time.Minute)
+		}), "skipped: no space 1 minute ago"},
 		{"notes", &monitor.Snapshot{At: noon(), Notes: []string{"no disk with S.M.A.R.T. found"}}, "<li>no disk with S.M.A.R.T. found</li>"},
 	} {
 		t.Run(c.story, func(t *testing.T) { contains(t, pageOf(t, c.s), c.want) })
@@ -202,6 +209,15 @@ func TestTheSmallestAllowanceOfATargetCounts(t *testing.T) {
 	_, targets, _ := strings.Cut(pageOf(t, s), "<h2>Speed</h2>")
 	targets, _, _ = strings.Cut(targets, "<h2>Disks</h2>")
 	contains(t, targets, "250 MB of 2.0 GB a day left")
+}
+
+func TestASkipBeforeTheLastRunIsHistory(t *testing.T) {
+	s := healthy()
+	w := &s.Targets[0].Workloads[0]
+	w.Skipped, w.SkippedAt, w.SkippedWhy = monitor.SkipBusy, w.Last.Start.Add(-time.Minute), "others are busy"
+	if strings.Contains(pageOf(t, s), "others are busy") {
+		t.Error("the page tells a skip that a run has followed")
+	}
 }
 
 func TestRefreshingCanBeStopped(t *testing.T) {

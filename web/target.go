@@ -31,6 +31,7 @@ type workloadRow struct {
 	Last       string // outcome and reason
 	LastBad    bool
 	LastWhen   string
+	Skipped    string // why a later run was not started
 	Next       string
 	Plot       *plot
 }
@@ -89,6 +90,9 @@ func newWorkloadRow(w *monitor.WorkloadState, recent []history.Run, now time.Tim
 	}
 	if l := w.Last; l != nil {
 		row.Last, row.LastBad, row.LastWhen = outcomeWords(l), !l.Measured(), when(l.Start, now)
+	}
+	if w.Skipped != "" && (w.Last == nil || w.SkippedAt.After(w.Last.Start)) {
+		row.Skipped = skipWords(w) + " " + when(w.SkippedAt, now)
 	}
 	return row
 }
@@ -183,6 +187,15 @@ func outcomeWords(r *history.Run) string {
 		text += ": " + r.Detail
 	}
 	return text
+}
+
+// skipWords says why a due run was not started.
+func skipWords(w *monitor.WorkloadState) string {
+	why := w.SkippedWhy
+	if why == "" {
+		why = strings.ReplaceAll(string(w.Skipped), "_", " ")
+	}
+	return "skipped: " + why
 }
 
 // drift compares with the baseline: "rate +3 %, read p50 +1 %".
