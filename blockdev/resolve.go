@@ -22,7 +22,8 @@ import (
 // host's /proc: "self" is then still this process, and the path is looked up in its mounts. Where that /proc does not
 // know this process, 1/mountinfo tells at least the file systems by their device numbers.
 //
-// Leaves are names of block devices; the leaf of an NVMe disk is one of its Disk.Namespaces.
+// Leaves are names of block devices; the leaf of an NVMe disk is one of its Disk.Namespaces (see Disk.Has). Further
+// devices that a file system has but does not tell of (f2fs over several, an ext4 journal of its own) are not found.
 func Resolve(r Roots, path string) (Filesystem, error) {
 	r = r.WithDefaults()
 	p, err := locate(path)
