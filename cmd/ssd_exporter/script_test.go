@@ -46,6 +46,7 @@ func TestScripts(t *testing.T) {
 
 func setup(e *testscript.Env) error {
 	e.Setenv("NO_COLOR", "1")
+	e.Setenv("GORACE", "atexit_sleep_ms=0") // or each command takes a second to end
 	if !inRAM("/dev/shm") {
 		return nil
 	}
