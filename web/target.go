@@ -75,7 +75,7 @@ func (c *targetCard) add(name, value string) {
 
 func newWorkloadRow(w *monitor.WorkloadState, recent []history.Run, now time.Time) workloadRow {
 	row := workloadRow{
-		Name: w.Workload.Name, What: workloadWords(w.Workload), Drift: drift(w.Series), Next: when(w.Next, now),
+		Name: w.Workload.Name, What: workloadWords(w.Workload), Drift: drift(w.Series), Next: due(w.Next, now),
 		Plot: newPlot(recent, w.Workload.Name),
 	}
 	if w.Measured != nil {
@@ -187,6 +187,14 @@ func outcomeWords(r *history.Run) string {
 		text += ": " + r.Detail
 	}
 	return text
+}
+
+// due is when a run will start. Its time may have passed while it waits for the probe file, for its disk or for others.
+func due(next, now time.Time) string {
+	if !next.IsZero() && !next.After(now) {
+		return "due now"
+	}
+	return when(next, now)
 }
 
 // skipWords says why a due run was not started.
