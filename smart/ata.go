@@ -110,10 +110,6 @@ func (a ataDisk) health(ctx context.Context, id ataIdentity, r *Reading) error {
 	if len(r.Attributes) == 0 && len(r.Statistics) == 0 {
 		return errors.Join(attrErr, statErr)
 	}
-	// A disk that hangs in the middle is no success with half of the values.
-	if err := errors.Join(attrErr, statErr); errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return err
-	}
 	a.temperature(ctx, id, r)
 	return nil
 }

@@ -53,7 +53,7 @@ func FuzzATAPages(f *testing.F) {
 func FuzzNVMePages(f *testing.F) {
 	d := micron7300()
 	f.Add(d.Answer(smarttest.Command{NVMe: smarttest.NVMeCommand{Opcode: 6, CDW10: 1}, Length: 4096}).Data)
-	f.Add(d.Answer(smarttest.Command{NVMe: smarttest.NVMeCommand{Opcode: 2, CDW10: 127<<16 | 2}, Length: 512}).Data)
+	f.Add(d.Answer(smarttest.Command{NVMe: smarttest.NVMeCommand{Opcode: 2, NSID: nvmeAllNamespaces, CDW10: 127<<16 | 2}, Length: 512}).Data)
 	f.Add(slices.Repeat([]byte{0xff}, 512))
 	f.Fuzz(func(t *testing.T, page []byte) {
 		if id, err := parseNVMeIdentify(page); err == nil && (id.model == "" && id.serial == "" || id.capacity < 0) {

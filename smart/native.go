@@ -82,6 +82,9 @@ func (n Native) read(ctx context.Context, d blockdev.Disk) (r *Reading, err erro
 	default:
 		err = n.ask(ctx, d, how, r)
 	}
+	if err == nil {
+		err = ctx.Err() // parts that the deadline cut off are only messages: half of a disk is no success
+	}
 	if err != nil {
 		return nil, readError(d, err)
 	}

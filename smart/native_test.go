@@ -2,6 +2,7 @@ package smart
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -294,6 +295,38 @@ func TestAHangingDiskIsHeldByOneReadOnly(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 	})
+}
+
+func TestHalfOfADiskIsNoSuccess(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	d := hg5d()
+	ends := smarttest.Func(func(c smarttest.Command) smarttest.Reply {
+		if _, feature, ok := c.ATA(); ok && feature == smartReadThreshold {
+			cancel() // when the attributes are there already
+		}
+		return d.Answer(c)
+	})
+	n := NewNative(blockdev.Roots{Sysfs: t.TempDir()})
+	n.open = func(string) (commander, error) { return fakeNode{ends, new([]string)}, nil }
+	sda := diskAt("sda", "sata")
+	sda.Device = "/dev/sda"
+	r, err := n.read(ctx, sda)
+	if r != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%s, %v", show(r), err)
+	}
+}
+
+func TestOpeningNeverWaits(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "sda") // opening a pipe for reading waits for a writer, as opening a drive may for a medium
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	d := diskAt("sda", "sata")
+	d.Device = pipe
+	_, err := NewNative(blockdev.Roots{}).Read(ctx, d)
+	wantReadError(t, err, Unsupported)
 }
 
 func TestAnEndedContextTouchesNothing(t *testing.T) {

@@ -42,6 +42,8 @@ func TestNativeSystemCalls(t *testing.T) {
 		"sdf":   smarttest.Refusing(unix.EPERM),
 		"sdg":   smarttest.Hanging(),
 		"sdh":   smarttest.Slow(hg5d(), 50*time.Millisecond),
+		"sdi":   shortOf(hg5d()),
+		"sdj":   attentive(hg5d()),
 		"nvme0": micron7300(),
 		"nvme1": smarttest.NVMe{Model: "FAILING", Serial: "1", LogStatus: 0x4006},
 		"nvme2": smarttest.NVMe{Model: "EMPTY", Serial: "2", Zeros: true},
@@ -86,6 +88,8 @@ func TestNativeSystemCalls(t *testing.T) {
 		"sdb":   {"e5", "ec", "b0/d0", "b0/d1", "b0/da", "b0/d5", "2f", "2f"},
 		"sde":   {"e5"},
 		"sdg":   {"e5"},
+		"sdi":   {"e5", "ec"},
+		"sdj":   {"e5", "e5", "ec", "b0/d0", "b0/d1", "b0/da", "b0/d5", "b0/d5"},
 		"nvme0": {"admin 06", "admin 02"},
 		"nvme1": {"admin 06", "admin 02"},
 	} {
@@ -93,6 +97,27 @@ func TestNativeSystemCalls(t *testing.T) {
 			t.Errorf("%s was sent %q, want %q", name, got, want)
 		}
 	}
+}
+
+// shortOf is a disk whose data loses its last bytes on the way.
+func shortOf(d smarttest.Disk) smarttest.Disk {
+	return smarttest.Func(func(c smarttest.Command) smarttest.Reply {
+		r := d.Answer(c)
+		r.Data = r.Data[:max(len(r.Data)-12, 0)]
+		return r
+	})
+}
+
+// attentive is a disk that was reset: it carries the first command out only when it is sent again.
+func attentive(d smarttest.Disk) smarttest.Disk {
+	var once sync.Once
+	return smarttest.Func(func(c smarttest.Command) smarttest.Reply {
+		r := d.Answer(c)
+		once.Do(func() {
+			r = smarttest.Reply{Status: 2, Sense: []byte{0x72, senseUnitAttention, 0x29, 0, 0, 0, 0, 0}}
+		})
+		return r
+	})
 }
 
 // describe names a command by its codes.
@@ -152,6 +177,13 @@ func readSimulated(t *testing.T, dev string) {
 	t.Run("an NVMe log of zeros is an error and not 0 %", func(t *testing.T) {
 		_, err := read("nvme2", "nvme", time.Minute)
 		wantReadError(t, err, Parse, "empty")
+	})
+	t.Run("a transfer that is cut short is not filled up with zeros", func(t *testing.T) {
+		_, err := read("sdi", "sata", time.Minute)
+		wantReadError(t, err, Parse, "500 of 512 bytes")
+	})
+	t.Run("a disk that was reset is asked again", func(t *testing.T) {
+		checkHG5d(t, mustRead(t, "sdj", "sata"))
 	})
 	t.Run("no capability for ATA", func(t *testing.T) {
 		_, err := read("sdf", "sata", time.Minute)

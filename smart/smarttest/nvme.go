@@ -36,6 +36,7 @@ func (n NVMe) Answer(c Command) Reply {
 			return Reply{NVMeStatus: n.IdentifyStatus}
 		}
 		return Reply{Data: n.identify()}
+	case cmd.Opcode == 0x02 && cmd.NSID != 0xffffffff: // the log is the controller's, as some disks insist
 	case cmd.Opcode == 0x02 && cmd.CDW10&0xff == 2 && int(cmd.CDW10>>16+1)*4 == c.Length:
 		if n.LogStatus != 0 {
 			return Reply{NVMeStatus: n.LogStatus}
