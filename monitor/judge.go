@@ -205,11 +205,10 @@ func merged(old *engine.Hist, add engine.Hist) *engine.Hist {
 	if add.Count() == 0 {
 		return old
 	}
-	h := engine.NewHist()
+	h := add.Clone()
 	if old != nil {
 		h.Merge(*old)
 	}
-	h.Merge(add)
 	return &h
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,7 +99,7 @@ func (m *Monitor) dueForPoll(s SmartOptions, pollable map[string]bool, now time.
 			continue
 		}
 		every := s.Interval
-		if d.kernel.Transport == "nvme" {
+		if strings.HasPrefix(d.kernel.Kernel, "nvme") {
 			every = s.NVMeInterval
 		}
 		// Half the shortest step of slack: timers that fire a moment early must not make a disk wait a whole step more.
