@@ -118,9 +118,9 @@ type pacer struct {
 	next time.Time // when the next write is due
 }
 
-// wait returns when n more bytes may be written, or when ctx ends.
+// wait returns when n more bytes may be written, or with the cause of ctx's end.
 func (p *pacer) wait(ctx context.Context, n int64) error {
-	if err := ctx.Err(); err != nil || p.rate <= 0 {
+	if err := context.Cause(ctx); err != nil || p.rate <= 0 {
 		return err
 	}
 	now := time.Now()
@@ -138,6 +138,6 @@ func (p *pacer) wait(ctx context.Context, n int64) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }

@@ -20,7 +20,7 @@ import (
 //
 // The State is also returned with an error: its Written is what has been written until then and must be charged. A fill
 // that was cancelled or failed is continued by the next Prepare; one that ran out of space gives up its space at once.
-// Errors are RefusedError, SpaceError, ErrBusy, ErrUnsupported, fs.ErrNotExist (no such Dir), or wrap an errno.
+// Errors are RefusedError, SpaceError, ErrBusy, ErrUnsupported, fs.ErrNotExist (no such Dir), the cause of ctx's end, or wrap an errno.
 func Prepare(ctx context.Context, s Spec, fs blockdev.Filesystem, beat func(done, total int64)) (State, error) {
 	if err := supported(s.Dir, fs); err != nil {
 		return State{Dir: s.Dir}, err

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,10 +21,7 @@ func (e *foreignError) Error() string {
 
 // describe makes the answer to a failed request. Errors of the packages below already say what was being done and
 // to which file; what a person can do is added where they cannot know.
-func describe(ctx context.Context, dir string, err error) *Error {
-	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("%w (%w)", cause, err)
-	}
+func describe(dir string, err error) *Error {
 	kind, fix := classify(err)
 	e := &Error{Kind: kind, Message: err.Error()}
 	if !strings.Contains(e.Message, dir) {
@@ -36,9 +32,20 @@ func describe(ctx context.Context, dir string, err error) *Error {
 	}
 	var errno unix.Errno
 	if errors.As(err, &errno) {
-		e.Errno = unix.ErrnoName(errno)
+		e.Errno = errnoName(errno)
 	}
 	return e
+}
+
+// errnoName is the usual one of the names that a number has.
+func errnoName(errno unix.Errno) string {
+	switch errno {
+	case unix.EUCLEAN:
+		return "EUCLEAN"
+	case unix.EOPNOTSUPP:
+		return "EOPNOTSUPP"
+	}
+	return unix.ErrnoName(errno)
 }
 
 // classify finds the Kind of an error, and advice where its message has none.
@@ -59,7 +66,7 @@ func classify(err error) (kind Kind, fix string) {
 		return NoSpace, ""
 	case errors.Is(err, probefile.ErrBusy):
 		return Busy, ""
-	case errors.Is(err, probefile.ErrUnsupported):
+	case errors.Is(err, probefile.ErrUnsupported), errors.Is(err, engine.ErrUnfit):
 		return Unsupported, ""
 	case errors.Is(err, probefile.ErrNotFilled):
 		return Missing, "prepare it first"
@@ -91,17 +98,4 @@ func classifyErrno(err error) (kind Kind, fix string) {
 		}
 	}
 	return Internal, ""
-}
-
-// fatal finds, among the errors of single I/Os, those after which a result says nothing about the disk's speed: it
-// was full, read-only or gone. Others (EIO) are for Result.Valid to judge.
-func fatal(r *engine.Result) error {
-	for _, errno := range []unix.Errno{unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.ENODEV, unix.ENXIO, unix.ESHUTDOWN} {
-		for _, op := range r.Ops {
-			if n := op.Errors[unix.ErrnoName(errno)]; n > 0 {
-				return fmt.Errorf("%d I/Os of workload %s failed: %w", n, r.Workload, errno)
-			}
-		}
-	}
-	return nil
 }

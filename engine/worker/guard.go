@@ -8,203 +8,179 @@ import (
 	"ssd_exporter/engine"
 )
 
+const (
+	defaultSample = 50 * time.Millisecond
+	// maxSkew is how long reading the devices may take after the run's progress was read; beyond, our own I/Os of
+	// that time would look foreign, and the sample is dropped.
+	maxSkew = time.Millisecond
+)
+
 // guard watches for other people's I/O on the leaf disks during a run, and cancels the run when there is too much. It
 // compares what the devices did with the most that our own I/Os can have caused; it would rather miss a little
 // foreign I/O than take our own for it.
 type guard struct {
 	rule   AbortRule
 	cost   cost
-	read   func() (ios uint64, at time.Time, ok bool) // of all leaves
+	read   func() (blockdev.Counters, bool) // summed over all leaves
 	cancel context.CancelCauseFunc
 
-	notes chan note // the newest only
-	quit  chan struct{}
-	done  chan struct{}
+	last sample
+	hits [3]bool // whether the last three samples were above the threshold, in a ring
+	n    int     // samples so far
 }
-
-// cost is the most device I/Os that one of ours can become.
-type cost struct {
-	read, write float64
-	writeBlock  int64   // smallest block that is written, in bytes; 0: none
-	slack       float64 // device I/Os that may be in flight, counted on one side only
-}
-
-// newGuard starts watching; a rule that never aborts, or leaves that are not known, watch nothing.
-func newGuard(rule AbortRule, w engine.Workload, roots blockdev.Roots, fsys blockdev.Filesystem, cancel context.CancelCauseFunc) *guard {
-	g := &guard{
-		rule:   rule,
-		cost:   costOf(w, len(fsys.Leaves), maxRequest(roots, fsys.Leaves)),
-		read:   func() (uint64, time.Time, bool) { return deviceIOs(roots, fsys.Leaves) },
-		cancel: cancel,
-		notes:  make(chan note, 1),
-		quit:   make(chan struct{}),
-		done:   make(chan struct{}),
-	}
-	if g.rule.Sample <= 0 {
-		g.rule.Sample = 50 * time.Millisecond
-	}
-	if rule.ForeignIOPS <= 0 || len(fsys.Leaves) == 0 {
-		close(g.done)
-		return g
-	}
-	go g.watch()
-	return g
-}
-
-// note is the run's progress at a moment.
-type note struct {
-	engine.Progress
-	at time.Time
-}
-
-// note takes the run's progress. It never blocks: the caller is the engine's I/O loop.
-func (g *guard) note(p engine.Progress) {
-	n := note{p, time.Now()}
-	for {
-		select {
-		case g.notes <- n:
-			return
-		default:
-		}
-		select {
-		case <-g.notes: // nobody has looked at the last one; it is out of date now
-		default:
-		}
-	}
-}
-
-func (g *guard) stop() {
-	close(g.quit)
-	<-g.done
-}
-
-// watch compares at every note, so that the two sides of a comparison are of the same moment.
-func (g *guard) watch() {
-	defer close(g.done)
-	var last sample
-	var hits [3]bool
-	for i := 0; ; {
-		var n note
-		select {
-		case <-g.quit:
-			return
-		case n = <-g.notes:
-		}
-		now := sample{own: n.Progress}
-		var ok bool
-		now.ios, now.at, ok = g.read()
-		switch {
-		case !ok || now.at.Sub(n.at) > staleNote:
-			continue
-		case last.at.IsZero() || !last.comparable(now):
-			last = now
-			continue
-		case now.at.Sub(last.at) < g.rule.Sample:
-			continue
-		}
-		iops := g.cost.foreign(last, now)
-		last = now
-		hits[i%len(hits)] = iops > g.rule.ForeignIOPS
-		i++
-		if iops > g.rule.ForeignIOPS && count(hits) >= 2 {
-			g.cancel(&foreignError{iops: iops, limit: g.rule.ForeignIOPS})
-			return
-		}
-	}
-}
-
-// staleNote is how old a note may be when the devices are read; beyond, our own I/Os since then would look foreign.
-const staleNote = 10 * time.Millisecond
 
 // sample is both sides at one moment.
 type sample struct {
-	ios uint64 // completed on the devices since boot
-	at  time.Time
-	own engine.Progress
+	device blockdev.Counters
+	own    engine.Progress
 }
 
-// comparable says whether the run's own counters go on from one sample to the next; they start anew with a phase.
-func (s sample) comparable(next sample) bool {
-	return s.own.Phase == next.own.Phase && next.own.IOs >= s.own.IOs && next.own.Written >= s.own.Written && next.ios >= s.ios
+// newGuard makes the guard of one run; cancel gets a *foreignError. A rule that never aborts watches nothing, and
+// neither does one for leaves that are not known.
+func newGuard(rule AbortRule, w engine.Workload, roots blockdev.Roots, fsys blockdev.Filesystem, cancel context.CancelCauseFunc) *guard {
+	if rule.Sample <= 0 {
+		rule.Sample = defaultSample
+	}
+	if len(fsys.Leaves) == 0 {
+		rule.ForeignIOPS = 0
+	}
+	return &guard{
+		rule:   rule,
+		cost:   costOf(w, len(fsys.Leaves)),
+		read:   func() (blockdev.Counters, bool) { return readLeaves(roots, fsys.Leaves) },
+		cancel: cancel,
+	}
 }
 
-// foreign is the least rate of I/Os per second that others must have done between two samples.
-func (c cost) foreign(a, b sample) float64 {
-	ios := float64(b.own.IOs - a.own.IOs)
-	writes := 0.0
-	if c.writeBlock > 0 {
-		writes = min(ios, float64(b.own.Written-a.own.Written)/float64(c.writeBlock))
+// every is how often look wants to be called.
+func (g *guard) every() time.Duration {
+	if g.rule.ForeignIOPS <= 0 {
+		return beatEvery
 	}
-	// A tenth of ours for what the two counters cannot have seen at exactly the same moment.
-	ours := 1.1*((ios-writes)*c.read+writes*c.write) + c.slack
-	return max(0, float64(b.ios-a.ios)-ours) / b.at.Sub(a.at).Seconds()
+	return min(g.rule.Sample, beatEvery)
 }
 
-// costOf bounds what the I/Os of a workload become on so many leaves whose drivers take maxIO bytes at once.
-func costOf(w engine.Workload, leaves int, maxIO int64) cost {
-	var c cost
-	for _, s := range w.Streams {
-		split := float64((int64(s.BlockSize) + maxIO - 1) / maxIO)
-		write := split
-		if leaves > 1 {
-			// Mirrors write everywhere; RAID 6 reads and writes data and two parities: six.
-			write *= float64(max(leaves, 6))
-		}
-		if s.Sync == engine.Fdatasync {
-			write += 4 // a journal's descriptor, metadata and commit, and the data's own flush
-		}
-		c.slack += float64(max(1, s.Depth)*max(1, s.Workers)) * max(split, write)
-		c.read = max(c.read, split)
-		if s.ReadPermille < 1000 {
-			c.write = max(c.write, write)
-			if c.writeBlock == 0 || int64(s.BlockSize) < c.writeBlock {
-				c.writeBlock = int64(s.BlockSize)
-			}
-		}
+// look takes the run's progress as it is at this moment. It is called by one goroutine, which is not that of the I/O.
+func (g *guard) look(own engine.Progress) {
+	if g.rule.ForeignIOPS <= 0 {
+		return
 	}
-	return c
+	start := time.Now()
+	device, ok := g.read()
+	if !ok || time.Since(start) > maxSkew {
+		return
+	}
+	now := sample{device, own}
+	if !g.last.precedes(now) {
+		g.last = now
+		return
+	}
+	elapsed := now.device.At.Sub(g.last.device.At)
+	if elapsed < g.rule.Sample*9/10 { // a beat may come a little early
+		return
+	}
+	iops := g.cost.foreign(g.last, now) / elapsed.Seconds()
+	g.last = now
+	g.hits[g.n%len(g.hits)] = iops > g.rule.ForeignIOPS
+	g.n++
+	if iops > g.rule.ForeignIOPS && g.count() >= 2 {
+		g.cancel(&foreignError{iops: iops, limit: g.rule.ForeignIOPS})
+	}
 }
 
-// maxRequest is the size of the smallest pieces that the leaves' drivers may split I/Os into, in bytes. The segment limit
-// of many drivers is reached before their stated maximum, hence the bound.
-func maxRequest(roots blockdev.Roots, leaves []string) int64 {
-	size := int64(256 << 10)
-	if len(leaves) > 1 {
-		size = 64 << 10 // a usual chunk of a stripe
-	}
-	disks, err := blockdev.Disks(roots)
-	if err != nil {
-		return min(size, 64<<10)
-	}
-	for _, leaf := range leaves {
-		for _, d := range disks {
-			if d.Has(leaf) && d.MaxIOBytes > 0 {
-				size = min(size, d.MaxIOBytes)
-			}
-		}
-	}
-	return max(size, 4096)
-}
-
-// deviceIOs is how many reads and writes all leaves have completed since boot.
-func deviceIOs(roots blockdev.Roots, leaves []string) (ios uint64, at time.Time, ok bool) {
-	for _, leaf := range leaves {
-		c, err := blockdev.Read(roots, leaf)
-		if err != nil {
-			return 0, time.Time{}, false
-		}
-		ios += c.ReadIOs + c.WriteIOs
-		at = c.At
-	}
-	return ios, at, len(leaves) > 0
-}
-
-func count(hits [3]bool) int {
+func (g *guard) count() int {
 	n := 0
-	for _, h := range hits {
+	for _, h := range g.hits {
 		if h {
 			n++
 		}
 	}
 	return n
+}
+
+// precedes says whether the run's own counters went on from s to next; they start anew with a phase.
+func (s sample) precedes(next sample) bool {
+	if s.device.At.IsZero() || s.own.Phase != next.own.Phase {
+		return false
+	}
+	for op := range s.own.Ops {
+		if next.own.Ops[op].IOs < s.own.Ops[op].IOs {
+			return false
+		}
+	}
+	return true
+}
+
+// cost bounds what one workload's own I/O can look like on the devices.
+type cost struct {
+	flying   [2]engine.Traffic // by operation: what the devices may count before or after we do
+	journal  int64             // blocks that a file system may write beside each write of ours
+	layout   int64             // device I/Os, reads and writes each, that a write may become; 1 on a single disk
+	smallest int64             // bytes of a journal block
+}
+
+func costOf(w engine.Workload, leaves int) cost {
+	c := cost{layout: 1, smallest: 4096}
+	if leaves > 1 {
+		c.layout = int64(max(leaves, 6)) // mirrors write everywhere; RAID 6 reads and writes data and two parities
+	}
+	for _, s := range w.Streams {
+		n := int64(max(1, s.Depth) * max(1, s.Workers))
+		t := engine.Traffic{IOs: n, Bytes: n * int64(s.BlockSize)}
+		if s.ReadPermille > 0 {
+			c.flying[engine.Read] = sum(c.flying[engine.Read], t, 1)
+		}
+		if s.ReadPermille < 1000 {
+			c.flying[engine.Write] = sum(c.flying[engine.Write], t, 1)
+		}
+		if s.Sync == engine.Fdatasync {
+			c.journal = 4 // descriptor, two of metadata, commit
+		}
+	}
+	return c
+}
+
+// foreign is the least number of I/Os that others must have done between two samples.
+func (c cost) foreign(a, b sample) float64 {
+	var ours [2]engine.Traffic
+	for op := range ours {
+		ours[op] = engine.Traffic{
+			IOs:   b.own.Ops[op].IOs - a.own.Ops[op].IOs,
+			Bytes: b.own.Ops[op].Bytes - a.own.Ops[op].Bytes,
+		}
+		ours[op] = sum(ours[op], c.flying[op], 1)
+		// What we did in the time that may lie between reading the two sides.
+		share := float64(maxSkew) / float64(b.device.At.Sub(a.device.At))
+		ours[op].IOs += int64(share * float64(ours[op].IOs))
+		ours[op].Bytes += int64(share * float64(ours[op].Bytes))
+	}
+	w := ours[engine.Write]
+	ours[engine.Write] = sum(w, engine.Traffic{IOs: w.IOs, Bytes: w.IOs * c.smallest}, c.journal)
+	if c.layout > 1 {
+		w = ours[engine.Write]
+		ours[engine.Read] = sum(ours[engine.Read], w, c.layout)
+		ours[engine.Write] = sum(w, w, c.layout-1)
+	}
+	return float64(engine.ForeignIOs(b.device.Sub(a.device), ours))
+}
+
+// sum is a + n × b.
+func sum(a, b engine.Traffic, n int64) engine.Traffic {
+	return engine.Traffic{IOs: a.IOs + n*b.IOs, Bytes: a.Bytes + n*b.Bytes}
+}
+
+// readLeaves is what all leaves have done since boot.
+func readLeaves(roots blockdev.Roots, leaves []string) (total blockdev.Counters, ok bool) {
+	for i, leaf := range leaves {
+		c, err := blockdev.Read(roots, leaf)
+		if err != nil {
+			return blockdev.Counters{}, false
+		}
+		if i == 0 {
+			total = c
+		} else {
+			total = total.Add(c)
+		}
+	}
+	return total, len(leaves) > 0
 }

@@ -29,7 +29,7 @@ type task struct {
 func handle(ctx context.Context, req Request, c *child) Reply {
 	t := &task{req: req, c: c}
 	if err := t.do(ctx); err != nil {
-		t.reply.Error = describe(ctx, req.Dir, err)
+		t.reply.Error = describe(req.Dir, err)
 	}
 	return t.reply
 }
@@ -125,23 +125,20 @@ func (t *task) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	g := newGuard(r.Abort, r.Workload, t.req.Roots, t.fsys, cancel)
-	defer g.stop()
 	res, err := engine.Run(ctx, r.Workload, f.Target(), engine.Options{
-		Backend: r.Backend,
-		Roots:   t.req.Roots,
+		Backend:   r.Backend,
+		Roots:     t.req.Roots,
+		BeatEvery: g.every(),
 		Beat: func(p engine.Progress) {
+			g.look(p)
 			t.c.moveTo(Beat{Phase: p.Phase, Done: p.IOs, Total: r.Workload.Stop.MaxIOs, Written: p.Written})
-			g.note(p)
 		},
 	})
 	t.reply.Result = res
-	switch {
-	case ctx.Err() != nil && (err == nil && res.Stopped == "cancelled" || errors.Is(err, context.Canceled)):
-		return fmt.Errorf("workload %s was stopped: %w", r.Workload.Name, context.Cause(ctx))
-	case err != nil:
-		return fmt.Errorf("workload %s: %w", r.Workload.Name, err)
+	if err == nil && ctx.Err() != nil && res.Stopped == engine.StoppedCancelled {
+		err = fmt.Errorf("workload %q was stopped: %w", r.Workload.Name, context.Cause(ctx))
 	}
-	return fatal(res)
+	return err
 }
 
 // open opens the target of a workload, for writing only when it writes.
