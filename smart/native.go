@@ -17,28 +17,32 @@ import (
 // Native reads with ioctls of this process, by the disk's transport. It opens device nodes for reading only, sends no
 // command that changes anything, and asks a disk that sleeps for nothing but its power state.
 //
-// Make it with NewNative. The zero value, and one made as a literal, read as well, but each Read that hangs then leaves a
-// thread behind, instead of one per disk.
+// A disk may hang inside a system call, which nothing can end. A Native made by NewNative then returns at the deadline and
+// leaves at most one such call per disk behind. One made as a literal leaves nothing behind: its Read comes back when the
+// call does, and whoever calls it must be able to wait elsewhere.
 type Native struct {
 	Roots blockdev.Roots
-	busy  *busyDisks
+	busy  *busyDisks                           // nil: Read waits for its system calls
 	open  func(path string) (commander, error) // nil is openNode
 }
 
-// NewNative returns a Reader that keeps at most one read per disk in flight, however often it is copied.
+// NewNative returns a Native that keeps deadlines and at most one read per disk in flight, however often it is copied.
 func NewNative(r blockdev.Roots) Native {
 	return Native{Roots: r, busy: &busyDisks{devices: map[string]time.Time{}}}
 }
 
-// Read asks one disk, as Find or blockdev.Disks describes it. It returns when ctx ends, even while the disk hangs: the
-// hanging system call is left to itself, and until it comes back another Read of that disk fails at once with Timeout.
-// Other disks are not affected. Give ctx a deadline: the kernel waits up to 60 s for each command.
+// Read asks one disk, as Find or blockdev.Disks describes it. It sends no further command once ctx has ended, and with
+// NewNative it returns then, even while the disk hangs: until the hanging call comes back, another Read of that disk fails
+// at once with Timeout. Other disks are not affected. Give ctx a deadline: the kernel waits up to 60 s for each command.
 //
 // A sleeping disk is no error: its Reading has a PowerState of "standby", the identity that the kernel knows, and nothing
 // else, so that a caller keeps what it read before, with its age. Every error is a *ReadError.
 func (n Native) Read(ctx context.Context, d blockdev.Disk) (*Reading, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, readError(d, err)
+	}
+	if n.busy == nil {
+		return n.read(ctx, d)
 	}
 	if since, ok := n.busy.enter(d.Device); !ok {
 		return nil, readError(d, fmt.Errorf("%w: the read of %s still hangs", os.ErrDeadlineExceeded, since.Format(time.RFC3339)))
@@ -119,7 +123,7 @@ func (n Native) suspended(d blockdev.Disk) bool {
 	return strings.HasPrefix(string(status), "suspend") // "suspended", "suspending"
 }
 
-// busyDisks knows which disks are being read. A nil one allows everything.
+// busyDisks knows which disks are being read.
 type busyDisks struct {
 	mu      sync.Mutex
 	devices map[string]time.Time // since when, by device node
@@ -127,9 +131,6 @@ type busyDisks struct {
 
 // enter is false, with the start of the earlier read, while a read of the device is under way.
 func (b *busyDisks) enter(device string) (since time.Time, ok bool) {
-	if b == nil {
-		return time.Time{}, true
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if since, busy := b.devices[device]; busy {
@@ -140,9 +141,6 @@ func (b *busyDisks) enter(device string) (since time.Time, ok bool) {
 }
 
 func (b *busyDisks) leave(device string) {
-	if b == nil {
-		return
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.devices, device)

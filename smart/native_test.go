@@ -297,6 +297,24 @@ func TestAHangingDiskIsHeldByOneReadOnly(t *testing.T) {
 	})
 }
 
+func TestALiteralLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := hg5d()
+		d.Stuck = []uint8{smartReadData}
+		n := Native{Roots: blockdev.Roots{Sysfs: "/nowhere"}, open: func(string) (commander, error) { return fakeNode{d, new([]string)}, nil }}
+		sda := diskAt("sda", "sata")
+		sda.Device = "/dev/sda"
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := n.Read(ctx, sda) // no goroutine is left, or the bubble would not end
+		wantReadError(t, err, Timeout)
+		if took := time.Since(start); took < time.Hour {
+			t.Errorf("returned after %v, before the system call did", took)
+		}
+	})
+}
+
 func TestHalfOfADiskIsNoSuccess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	d := hg5d()

@@ -312,7 +312,7 @@ func TestPowerStates(t *testing.T) {
 	}
 }
 
-func TestFindLeavesOutWhatCannotBeAsked(t *testing.T) {
+func TestWayOf(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		disk blockdev.Disk

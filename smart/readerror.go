@@ -50,9 +50,9 @@ func permissionToOpen(d blockdev.Disk, err error) string {
 // drivers/nvme/host/ioctl.c).
 func capabilityFor(d blockdev.Disk) string {
 	if wayOf(d) == wayNVMe {
-		return "CAP_SYS_ADMIN (NVMe admin commands)"
+		return "CAP_SYS_ADMIN for NVMe admin commands"
 	}
-	return "CAP_SYS_RAWIO (ATA pass-through)"
+	return "CAP_SYS_RAWIO for ATA pass-through"
 }
 
 // reasonOf maps the cause of a failed read to the closed set.
