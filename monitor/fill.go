@@ -19,15 +19,14 @@ func (t *target) child(ctx context.Context, r worker.Request, p patience, permit
 	if err != nil {
 		return answer{}, err
 	}
+	defer own.release() // unless it is kept
 	// The child outlives ctx by the grace that supervise gives it.
 	c, err := t.m.start(context.WithoutCancel(ctx), r)
 	if err != nil {
-		own.release()
 		return answer{}, fmt.Errorf("starting the child that probes %s: %w", r.Dir, err)
 	}
 	a := supervise(ctx, c, p, onBeat)
 	if !a.stuck {
-		own.release()
 		return a, nil
 	}
 	permits = append([]*permit{own}, permits...)

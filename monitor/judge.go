@@ -98,6 +98,7 @@ func (p *probe) record(start time.Time, took time.Duration, a answer, j judgemen
 		if run.Outcome == history.Success {
 			changed = w.learn(t.options.Name, run)
 		}
+		w.judgeSeries()
 		t.recent = slices.Insert(slices.Clone(t.recent), 0, *run)
 		t.recent = t.recent[:min(len(t.recent), recentRuns)]
 		t.m.record(history.Commit{Runs: []history.Run{*run}, Series: changed})

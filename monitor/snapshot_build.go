@@ -107,6 +107,18 @@ func (w *workload) build(now time.Time) WorkloadState {
 	if w.skipped != nil {
 		s.Skipped, s.SkippedAt, s.SkippedWhy = w.skipped.reason, w.skippedAt, w.skipped.text
 	}
+	s.Series = slices.Clone(w.judged)
+	if s.Measured == nil {
+		for i := range s.Series {
+			s.Series[i].Degradation = nil
+		}
+	}
+	return s
+}
+
+// judgeSeries compares the last measured run with the baselines, once per run: medians are not for every Snapshot.
+func (w *workload) judgeSeries() {
+	w.judged = nil
 	for _, x := range allSeries() {
 		saved, ok := w.series[x]
 		if !ok {
@@ -116,10 +128,9 @@ func (w *workload) build(now time.Time) WorkloadState {
 		if centre, ok := saved.Baseline.Centre(); ok {
 			st.Baseline = &centre
 		}
-		st.Degradation = degradation(saved, x, s.Measured)
-		s.Series = append(s.Series, st)
+		st.Degradation = degradation(saved, x, w.measured)
+		w.judged = append(w.judged, st)
 	}
-	return s
 }
 
 // degradation of the last measured run; nil while learning, and for a run of another fingerprint than the baseline's.

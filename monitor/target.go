@@ -49,6 +49,7 @@ type workload struct {
 	latency   [2]*engine.Hist // replaced, never changed in place
 	since     time.Time
 	series    map[series]history.Series
+	judged    []SeriesState // of series and measured
 	skipped   *refusal // why the last due run was not started; nil when it was
 	skippedAt time.Time
 	busy      int // skips in a row because others use the disk
@@ -96,6 +97,7 @@ func (m *Monitor) newTarget(t Target, now time.Time) *target {
 				w.series[s] = saved
 			}
 		}
+		w.judgeSeries()
 		n.workloads = append(n.workloads, w)
 	}
 	n.restoreCold()
@@ -115,6 +117,7 @@ func (t *target) inherit(old *target) {
 		for _, o := range old.workloads {
 			if o.Name == w.Name {
 				w.last, w.measured, w.latency, w.since, w.series = o.last, o.measured, o.latency, o.since, o.series
+				w.judgeSeries()
 			}
 		}
 	}

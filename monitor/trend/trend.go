@@ -34,7 +34,8 @@ func (b Baseline) Centre() (float64, bool) {
 	if len(b.Samples) < MinRuns {
 		return 0, false
 	}
-	sorted := slices.Sorted(slices.Values(b.Samples))
+	sorted := slices.Clone(b.Samples)
+	slices.Sort(sorted)
 	mid := len(sorted) / 2
 	if len(sorted)%2 == 1 {
 		return sorted[mid], true
