@@ -4,28 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/prometheus/common/promslog"
-	"github.com/prometheus/common/version"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
-
-	"ssd_exporter/collector"
-	"ssd_exporter/engine/worker"
-	"ssd_exporter/monitor"
-	"ssd_exporter/web"
-)
-
-// Time that ending may take: the monitor aborts its probes, then open requests finish.
-const (
-	stopMonitor = 4 * time.Second
-	stopServer  = time.Second
 )
 
 // serveFlags are the flags of serve.
@@ -47,6 +33,9 @@ func (a *app) addServe() {
 
 // serve runs until ctx ends.
 func (a *app) serve(ctx context.Context, f serveFlags) error {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP) // from the start: unheard, it would end the process
+	defer signal.Stop(hup)
 	log := promslog.New(&a.log)
 	if err := f.validate(); err != nil {
 		return err
@@ -57,67 +46,18 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	}
 	srv := newServer(f.web, log)
 	if err := srv.listen(ctx); err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	defer srv.close()
 	announce(a.stdout, rl.options.Load(), *f.web.WebListenAddresses)
 
 	st, err := openState(ctx, a.stateDir)
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
-	err = a.work(ctx, f, rl, srv, st, log)
+	s := &service{flags: f, log: log, reloader: rl, server: srv}
+	err = s.run(ctx, st, hup)
 	return errors.Join(err, within(stopServer, "closing the state folder", st.close))
-}
-
-// work runs the monitor behind an open server until ctx ends or one of the two fails.
-func (a *app) work(ctx context.Context, f serveFlags, rl *reloader, srv *server, st *state, log *slog.Logger) error {
-	mon, err := monitor.New(*rl.options.Load(), st.store, st.ledger, startWorker)
-	if err != nil {
-		return fmt.Errorf("starting: %w", err)
-	}
-	notes := &notes{get: mon.Snapshot}
-	if st.setAside != "" {
-		notes.add(fmt.Sprintf("The history could not be read and was set aside as %s; a new one was begun. Baselines are learned anew.", st.setAside))
-		log.Warn("history could not be read and was set aside; a new one was begun", "file", st.setAside)
-	}
-	rl.apply = mon.Apply
-	live := newRegistry(rl, f.noExporterStats)
-	var stopping atomic.Bool
-	srv.serve(web.Handler(web.Options{
-		Snapshot: notes.snapshot, MetricsURL: f.telemetryPath, Version: version.Info(),
-		Metrics: collector.Handler(mon.Snapshot, rl.collectorOptions, live),
-		Ready:   func() (bool, string) { return ready(mon.Snapshot(), stopping.Load()) },
-		Reload:  f.reload(rl),
-		Config:  func() []byte { return rl.config.Load().YAML() },
-	}))
-	log.Info("ssd_exporter is up", "version", version.Info(), "state", a.stateDir, "targets", len(rl.options.Load().Targets))
-	stopHUP := reloadOnHangup(rl)
-	defer stopHUP()
-
-	monCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- mon.Run(monCtx) }()
-
-	var cause error
-	select {
-	case <-ctx.Done():
-		log.Info("stopping")
-	case err := <-srv.failed:
-		cause = fmt.Errorf("serving HTTP: %w", err)
-	case err := <-ended:
-		return errors.Join(errors.New("the monitor ended by itself; please report this"), err, srv.shutdown())
-	}
-	stopping.Store(true)
-	cancel()
-	select {
-	case err := <-ended:
-		cause = errors.Join(cause, err)
-	case <-time.After(stopMonitor):
-		cause = errors.Join(cause, fmt.Errorf("the monitor did not stop within %v; a disk may hang", stopMonitor))
-	}
-	return errors.Join(cause, srv.shutdown())
 }
 
 func (f *serveFlags) validate() error {
@@ -130,48 +70,24 @@ func (f *serveFlags) validate() error {
 	return nil
 }
 
-func (f *serveFlags) reload(rl *reloader) func() error {
-	if !f.lifecycle {
+// reloadOn reloads at each signal until done.
+func reloadOn(hup <-chan os.Signal, rl *reloader, done <-chan struct{}) {
+	for {
+		select {
+		case <-hup:
+			_ = rl.reload() // it has logged what went wrong, and the old configuration stays
+		case <-done:
+			return
+		}
+	}
+}
+
+// unlessStopped is nil when err only says that somebody ended the program while it was starting.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}
-	return rl.reload
-}
-
-// ready says whether the first look at the host is done, and otherwise what is missing.
-func ready(s *monitor.Snapshot, stopping bool) (bool, string) {
-	switch {
-	case stopping:
-		return false, "stopping"
-	case s.At.IsZero():
-		return false, "looking for disks for the first time"
-	}
-	return true, ""
-}
-
-// startWorker makes a worker a monitor.Child.
-func startWorker(ctx context.Context, r worker.Request) (monitor.Child, error) {
-	w, err := worker.Start(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return w, nil
-}
-
-func reloadOnHangup(rl *reloader) (stop func()) {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	done := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case <-hup:
-				_ = rl.reload() // it has logged what went wrong, and the old configuration stays
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() { signal.Stop(hup); close(done) }
+	return err
 }
 
 // within runs f but waits no longer than d for it: the state folder's disk may hang.
