@@ -92,8 +92,10 @@ func (l *Ledger) create(path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name())
-	defer tmp.Close()
+	defer func() {
+		_ = tmp.Close() // it was synced
+		_ = os.Remove(tmp.Name())
+	}()
 	if err := l.giveToOwner(tmp); err != nil {
 		return err
 	}

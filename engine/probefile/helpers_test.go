@@ -145,8 +145,7 @@ func mounted(t *testing.T, fstype string, mib int) string {
 
 // isRefused says whether err is a refusal, and gives its reason.
 func isRefused(err error) (string, bool) {
-	var r *RefusedError
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*RefusedError](err); ok {
 		return r.Reason, r.Fix != "" && r.Path != ""
 	}
 	return "", false

@@ -92,9 +92,7 @@ func listen(dec *json.Decoder, cancel context.CancelCauseFunc) {
 
 // beats sends a heartbeat every 100 ms for as long as the process lives, whatever the disk does.
 func (c *child) beats(ctx context.Context) {
-	t := time.NewTicker(beatEvery)
-	defer t.Stop()
-	for range t.C {
+	for range time.Tick(beatEvery) {
 		if c.send(Reply{Beat: c.now()}) != nil && ctx.Err() == nil {
 			os.Exit(exitOrphan) // nobody reads
 		}

@@ -30,8 +30,7 @@ func describe(dir string, err error) *Error {
 	if fix != "" {
 		e.Message += "; " + fix
 	}
-	var errno unix.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[unix.Errno](err); ok {
 		e.Errno = errnoName(errno)
 	}
 	return e

@@ -99,8 +99,7 @@ func play(w engine.Workload, leaves int, rule AbortRule, steps []step) int {
 			own.Ops[op].Bytes += n * int64(w.Streams[0].BlockSize)
 		}
 		g.look(own)
-		var foreign *foreignError
-		if errors.As(context.Cause(ctx), &foreign) {
+		if foreign, ok := errors.AsType[*foreignError](context.Cause(ctx)); ok {
 			if foreign.iops <= rule.ForeignIOPS {
 				return -1
 			}

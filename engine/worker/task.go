@@ -117,7 +117,7 @@ func (t *task) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // what was written was synced or is of no consequence
 	st := f.State()
 	t.reply.File = &st
 	runtime.GOMAXPROCS(processors(r.Workload))

@@ -219,33 +219,24 @@ func (w *Worker) read() {
 
 // supervise ends the child when ctx ends, and when it has answered but does not go.
 func (w *Worker) supervise(ctx context.Context) {
-	grace := exitGrace
 	select {
 	case <-w.done:
 	case <-w.answer:
 	case <-ctx.Done():
 		w.Abort()
-		grace = abortGrace
 		select {
 		case <-w.done:
 		case <-w.answer:
-		case <-time.After(grace):
+		case <-time.After(abortGrace):
+			w.Kill()
 		}
 	}
+	<-w.answer // read gives one within lostGrace of the end, or of the kill
+	w.closeStdin()
 	select {
-	case <-w.answer:
-		w.closeStdin()
-		select {
-		case <-w.done:
-		case <-time.After(exitGrace):
-			w.Kill()
-		}
-	default:
-		if !isClosed(w.done) {
-			w.Kill()
-		}
-		<-w.answer // within lostGrace
-		w.closeStdin()
+	case <-w.done:
+	case <-time.After(exitGrace):
+		w.Kill()
 	}
 }
 
@@ -275,13 +266,4 @@ func (w *Worker) crash(readErr error) *Error {
 		msg += "; its last words: " + last
 	}
 	return &Error{Kind: Crashed, Message: msg}
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
