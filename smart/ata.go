@@ -118,8 +118,8 @@ func (a ataDisk) health(ctx context.Context, id ataIdentity, r *Reading) error {
 func (a ataDisk) powerState(ctx context.Context) (string, error) {
 	regs, err := a.nonData(ctx, ataCommand{name: "CHECK POWER MODE", command: ataCheckPowerMode})
 	switch {
-	case err != nil && refused(err) && ataAborted(err):
-		return "", nil // the command is optional in old standards
+	case aborted(err):
+		return "", nil // optional in old standards, and not for every bridge
 	case err != nil && refused(err):
 		return "", fmt.Errorf("%w: %w", errUnsupported, err)
 	case err != nil:
@@ -147,8 +147,10 @@ func (a ataDisk) identify(ctx context.Context, r *Reading) (ataIdentity, error) 
 }
 
 func (a ataDisk) attributes(ctx context.Context, r *Reading) error {
-	page, err := a.dataIn(ctx, ataCommand{name: "SMART READ DATA", command: ataSMART, feature: smartReadData, count: 1,
-		lba: smartSignature << 8, sectors: 1})
+	page, err := a.dataIn(ctx, ataCommand{
+		name: "SMART READ DATA", command: ataSMART, feature: smartReadData, count: 1,
+		lba: smartSignature << 8, sectors: 1,
+	})
 	if err != nil {
 		return err
 	}
@@ -156,8 +158,10 @@ func (a ataDisk) attributes(ctx context.Context, r *Reading) error {
 	if err != nil {
 		return err
 	}
-	page, err = a.dataIn(ctx, ataCommand{name: "SMART READ THRESHOLDS", command: ataSMART, feature: smartReadThreshold, count: 1,
-		lba: smartSignature<<8 | 1, sectors: 1})
+	page, err = a.dataIn(ctx, ataCommand{
+		name: "SMART READ THRESHOLDS", command: ataSMART, feature: smartReadThreshold, count: 1,
+		lba: smartSignature<<8 | 1, sectors: 1,
+	})
 	if err == nil {
 		err = addThresholds(attrs, page)
 	}
@@ -239,8 +243,10 @@ func (a ataDisk) temperature(ctx context.Context, id ataIdentity, r *Reading) {
 }
 
 func (a ataDisk) smartLog(ctx context.Context, name string, log uint8, sectors int) ([]byte, error) {
-	return a.dataIn(ctx, ataCommand{name: name, command: ataSMART, feature: smartReadLog, count: uint8(sectors),
-		lba: smartSignature<<8 | uint64(log), sectors: sectors})
+	return a.dataIn(ctx, ataCommand{
+		name: name, command: ataSMART, feature: smartReadLog, count: uint8(sectors),
+		lba: smartSignature<<8 | uint64(log), sectors: sectors,
+	})
 }
 
 func (a ataDisk) logExt(ctx context.Context, name string, log uint8, sectors int) ([]byte, error) {
@@ -265,9 +271,10 @@ func (a ataDisk) nonData(ctx context.Context, c ataCommand) (*ataRegisters, erro
 	return res.sense.ata, err
 }
 
-func ataAborted(err error) bool {
+// aborted tells whether the disk or the bridge gave up this one command, which says nothing of others.
+func aborted(err error) bool {
 	var c *CommandError
-	return errors.As(err, &c) && c.sense.ata != nil
+	return errors.As(err, &c) && c.sense.valid && c.sense.key == senseAborted
 }
 
 func ignoreRefused(err error) error {

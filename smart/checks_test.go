@@ -94,8 +94,10 @@ func checkSAS(t *testing.T, r *Reading) {
 	equal(t, "capacity", r.Capacity, int64(800166076416))
 	equal(t, "rotation", r.RotationRate, new(0))
 	equal(t, "power state", r.PowerState, "active")
-	equal(t, "log", r.SCSI, &SCSILog{PercentageUsed: new(7), BytesWritten: new(float64(0x123456789abc)), BytesRead: new(256.0),
-		Uncorrected: new(uint64(3)), TripC: new(65)})
+	equal(t, "log", r.SCSI, &SCSILog{
+		PercentageUsed: new(7), BytesWritten: new(float64(0x123456789abc)), BytesRead: new(256.0),
+		Uncorrected: new(uint64(3)), TripC: new(65),
+	})
 	equal(t, "temperature", r.TemperatureC, new(34.0))
 	equal(t, "hours", r.PowerOnHours, new(60.0))
 	equal(t, "verdict", r.Passed, new(true))

@@ -96,8 +96,10 @@ func (n *node) scsi(ctx context.Context, name string, cdb []byte, in int) (scsiR
 
 func (n *node) sgIO(name string, cdb []byte, in int) (scsiResult, error) {
 	data, senseBytes := make([]byte, in), make([]byte, 64)
-	hdr := sgHeader{interfaceID: 'S', direction: sgNone, cmdLen: uint8(len(cdb)), mxSbLen: uint8(len(senseBytes)),
-		cmdp: unsafe.Pointer(&cdb[0]), sbp: unsafe.Pointer(&senseBytes[0]), timeout: commandTimeout}
+	hdr := sgHeader{
+		interfaceID: 'S', direction: sgNone, cmdLen: uint8(len(cdb)), mxSbLen: uint8(len(senseBytes)),
+		cmdp: unsafe.Pointer(&cdb[0]), sbp: unsafe.Pointer(&senseBytes[0]), timeout: commandTimeout,
+	}
 	// The kernel writes to these while this thread waits in the call; pinned, they stay where they are.
 	var pin runtime.Pinner
 	defer pin.Unpin()

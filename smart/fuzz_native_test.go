@@ -75,11 +75,19 @@ func FuzzNVMePages(f *testing.F) {
 // FuzzSCSIPages does the same for sense data and for SCSI pages.
 func FuzzSCSIPages(f *testing.F) {
 	d := px05()
-	for _, cdb := range [][]byte{{0x12, 0, 0, 0, 36, 0}, {0x12, 1, 0x83, 0, 252, 0}, {0x12, 1, 0xb1, 0, 252, 0}, {0x03, 0, 0, 0, 252, 0},
-		{0x4d, 0, 0x40, 0, 0, 0, 0, 16, 0, 0}, {0x4d, 0, 0x42, 0, 0, 0, 0, 16, 0, 0}, {0x4d, 0, 0x4d, 0, 0, 0, 0, 16, 0, 0}, {0x9e, 0x10, 0, 0, 0, 0}} {
+	for _, cdb := range [][]byte{
+		{0x12, 0, 0, 0, 36, 0},
+		{0x12, 1, 0x83, 0, 252, 0},
+		{0x12, 1, 0xb1, 0, 252, 0},
+		{0x03, 0, 0, 0, 252, 0},
+		{0x4d, 0, 0x40, 0, 0, 0, 0, 16, 0, 0},
+		{0x4d, 0, 0x42, 0, 0, 0, 0, 16, 0, 0},
+		{0x4d, 0, 0x4d, 0, 0, 0, 0, 16, 0, 0},
+		{0x9e, 0x10, 0, 0, 0, 0},
+	} {
 		f.Add(d.Answer(smarttest.Command{CDB: cdb, Length: 4096}).Data)
 	}
-	f.Add(aborted)
+	f.Add(abortedSense)
 	f.Fuzz(func(t *testing.T, page []byte) {
 		s := parseSense(page)
 		_ = s.String()
@@ -113,8 +121,8 @@ func FuzzSCSIPages(f *testing.F) {
 	})
 }
 
-// aborted is the sense data of a command that a disk refused.
-var aborted = []byte{0x72, 0x0b, 0, 0, 0, 0, 0, 14, 9, 12, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x51}
+// abortedSense is the sense data of a command that a disk refused.
+var abortedSense = []byte{0x72, 0x0b, 0, 0, 0, 0, 0, 14, 9, 12, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x51}
 
 // FuzzMMCLife does the same for what sysfs says of an eMMC.
 func FuzzMMCLife(f *testing.F) {

@@ -115,7 +115,7 @@ func (n Native) ask(ctx context.Context, d blockdev.Disk, how way, r *Reading) e
 // suspended tells whether the kernel itself has put the disk to sleep (runtime power management): any command, CHECK
 // POWER MODE included, would first wake it.
 func (n Native) suspended(d blockdev.Disk) bool {
-	path := filepath.Join(n.Roots.WithDefaults().Sysfs, "block", d.Kernel, "device", "power", "runtime_status")
+	path := filepath.Join(n.Roots.WithDefaults().Sysfs, "class", "block", d.Kernel, "device", "power", "runtime_status")
 	status, err := os.ReadFile(path)
 	if err != nil {
 		return false

@@ -86,12 +86,16 @@ func TestNativeReads(t *testing.T) {
 		{"Samsung", diskAt("sda", "sata"), samsung(), checkSamsung},
 		{"NVMe", diskAt("nvme0n1", "nvme"), micron7300(), checkNVMe},
 		{"SAS", diskAt("sda", "sas"), px05(), checkSAS},
-		{"eMMC", blockdev.Disk{Identity: blockdev.Identity{Kernel: "mmcblk0"}, LifeTime: []string{"0x02", "0x0b"}, PreEOL: "0x01"}, nil,
+		{
+			"eMMC",
+			blockdev.Disk{Identity: blockdev.Identity{Kernel: "mmcblk0"}, LifeTime: []string{"0x02", "0x0b"}, PreEOL: "0x01"},
+			nil,
 			func(t *testing.T, r *Reading) {
 				if r.MMC == nil || *r.MMC != (MMCLife{TypeA: 2, TypeB: 11, PreEOL: 1}) || r.Protocol != "MMC" {
 					t.Errorf("got %s", show(r.MMC))
 				}
-			}},
+			},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -197,6 +201,19 @@ func TestNothingWakesADisk(t *testing.T) {
 			}
 		})
 	}
+	t.Run("an SSD whose bridge fails CHECK POWER MODE is read", func(t *testing.T) {
+		d := hg5d()
+		fails := smarttest.Func(func(c smarttest.Command) smarttest.Reply {
+			if command, _, ok := c.ATA(); ok && command == ataCheckPowerMode {
+				return smarttest.Reply{Status: 2, Sense: []byte{0x70, 0, 0x0b, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}}
+			}
+			return d.Answer(c)
+		})
+		r, _, err := readFake(t, diskAt("sda", "usb"), fails)
+		if err != nil || len(r.Attributes) == 0 {
+			t.Errorf("%s, %v", show(r), err)
+		}
+	})
 	t.Run("an SSD whose bridge does not tell is read", func(t *testing.T) {
 		r, _, err := readFake(t, diskAt("sda", "usb"), mute)
 		if err != nil || len(r.Attributes) == 0 {
@@ -205,7 +222,7 @@ func TestNothingWakesADisk(t *testing.T) {
 	})
 	t.Run("a disk that the kernel suspended is not even opened", func(t *testing.T) {
 		sys := t.TempDir()
-		dir := filepath.Join(sys, "block", "sda", "device", "power")
+		dir := filepath.Join(sys, "class", "block", "sda", "device", "power")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -87,8 +87,10 @@ func parseNVMeIdentify(page []byte) (nvmeIdentity, error) {
 	if _, err := binary.Decode(page, binary.LittleEndian, &raw); err != nil {
 		return nvmeIdentity{}, fmt.Errorf("Identify Controller: %w: %w", errParse, err)
 	}
-	id := nvmeIdentity{model: clean(raw.ModelNumber()), serial: clean(raw.SerialNumber()), firmware: clean(raw.FirmwareRev()),
-		throttles: raw.Hctma & 1, virtual: virtualVendor(raw.VendorID)}
+	id := nvmeIdentity{
+		model: clean(raw.ModelNumber()), serial: clean(raw.SerialNumber()), firmware: clean(raw.FirmwareRev()),
+		throttles: raw.Hctma & 1, virtual: virtualVendor(raw.VendorID),
+	}
 	if id.model == "" && id.serial == "" {
 		return nvmeIdentity{}, fmt.Errorf("Identify Controller: %w: neither model nor serial number", errParse)
 	}

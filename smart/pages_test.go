@@ -37,10 +37,16 @@ func TestParseAttributes(t *testing.T) {
 	}{
 		{"value 180 of 200, raw 0", sealedPage(map[int][]byte{0: {0x10}, 2: hg5d}), []Attribute{{ID: 173, Value: 180, Worst: 180, Threshold: -1, Flags: 0x33}}, ""},
 		{"raw is little endian", sealedPage(map[int][]byte{2: packed}), []Attribute{{ID: 173, Value: 188, Worst: 188, Threshold: -1, Flags: 0x33, Raw: 7748152478430}}, ""},
-		{"a hole at the start and one in the middle", sealedPage(map[int][]byte{14: hg5d, 38: {1, 0x0b, 0, 100, 99, 7}}),
-			[]Attribute{{ID: 173, Value: 180, Worst: 180, Threshold: -1, Flags: 0x33}, {ID: 1, Value: 100, Worst: 99, Threshold: -1, Flags: 0x0b, Raw: 7}}, ""},
-		{"the 30th attribute is read, what lies behind it is not", sealedPage(map[int][]byte{350: {241, 0, 0, 100, 100, 1}, 362: {0x82, 1, 2, 3, 4}}),
-			[]Attribute{{ID: 241, Value: 100, Worst: 100, Threshold: -1, Raw: 1}}, ""},
+		{
+			"a hole at the start and one in the middle", sealedPage(map[int][]byte{14: hg5d, 38: {1, 0x0b, 0, 100, 99, 7}}),
+			[]Attribute{{ID: 173, Value: 180, Worst: 180, Threshold: -1, Flags: 0x33}, {ID: 1, Value: 100, Worst: 99, Threshold: -1, Flags: 0x0b, Raw: 7}},
+			"",
+		},
+		{
+			"the 30th attribute is read, what lies behind it is not", sealedPage(map[int][]byte{350: {241, 0, 0, 100, 100, 1}, 362: {0x82, 1, 2, 3, 4}}),
+			[]Attribute{{ID: 241, Value: 100, Worst: 100, Threshold: -1, Raw: 1}},
+			"",
+		},
 		{"all zeros have a correct checksum", make([]byte, 512), nil, "not one attribute"},
 		{"one bit flipped on the way", func() []byte { p := sealedPage(map[int][]byte{2: hg5d}); p[5] ^= 1; return p }(), nil, "checksum"},
 		{"a short transfer", make([]byte, 511), nil, "511 bytes"},
@@ -212,12 +218,19 @@ func TestParseSense(t *testing.T) {
 		want  sense
 	}{
 		{"fixed", []byte{0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x20, 1}, sense{valid: true, key: 5, asc: 0x20, ascq: 1}},
-		{"fixed with ATA registers", []byte{0x70, 0, 1, 4, 0x51, 0, 0x80, 10, 0, 7, 0x4f, 0xc2, 0, 0x1d},
-			sense{valid: true, key: 1, ascq: 0x1d, ata: &ataRegisters{err: 4, status: 0x51, count: 0x80, lbaLow: 7, lbaMid: 0x4f, lbaHigh: 0xc2}}},
-		{"descriptor with ATA registers", append([]byte{0x72, 1, 0, 0x1d, 0, 0, 0, 14}, registers...),
-			sense{valid: true, key: 1, ascq: 0x1d, ata: &ataRegisters{err: 1, status: 0x50, count: 0xff, lbaLow: 2, lbaMid: 3, lbaHigh: 4}}},
-		{"registers behind another descriptor", append([]byte{0x72, 0xb, 0, 0, 0, 0, 0, 26, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, registers...),
-			sense{valid: true, key: 0xb, ata: &ataRegisters{err: 1, status: 0x50, count: 0xff, lbaLow: 2, lbaMid: 3, lbaHigh: 4}}},
+		{
+			"fixed with ATA registers",
+			[]byte{0x70, 0, 1, 4, 0x51, 0, 0x80, 10, 0, 7, 0x4f, 0xc2, 0, 0x1d},
+			sense{valid: true, key: 1, ascq: 0x1d, ata: &ataRegisters{err: 4, status: 0x51, count: 0x80, lbaLow: 7, lbaMid: 0x4f, lbaHigh: 0xc2}},
+		},
+		{
+			"descriptor with ATA registers", append([]byte{0x72, 1, 0, 0x1d, 0, 0, 0, 14}, registers...),
+			sense{valid: true, key: 1, ascq: 0x1d, ata: &ataRegisters{err: 1, status: 0x50, count: 0xff, lbaLow: 2, lbaMid: 3, lbaHigh: 4}},
+		},
+		{
+			"registers behind another descriptor", append([]byte{0x72, 0xb, 0, 0, 0, 0, 0, 26, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, registers...),
+			sense{valid: true, key: 0xb, ata: &ataRegisters{err: 1, status: 0x50, count: 0xff, lbaLow: 2, lbaMid: 3, lbaHigh: 4}},
+		},
 		{"a descriptor that is cut off", append([]byte{0x72, 1, 0, 0x1d, 0, 0, 0, 14}, registers[:13]...), sense{valid: true, key: 1, ascq: 0x1d}},
 		{"fixed and short", []byte{0x70, 0, 2, 0}, sense{valid: true, key: 2}},
 		{"none", make([]byte, 32), sense{}},
@@ -255,8 +268,13 @@ func TestSCSIPages(t *testing.T) {
 			bytes []byte
 			want  *uint64
 		}{
-			{nil, nil}, {[]byte{7}, new(uint64(7))}, {[]byte{1, 0, 0}, new(uint64(65536))}, {slices.Repeat([]byte{0xff}, 8), nil}, {[]byte{0xff, 0xff}, nil},
-			{append(make([]byte, 8), 1, 2), new(uint64(258))}, {append([]byte{1}, make([]byte, 8)...), new(uint64(math.MaxUint64))},
+			{nil, nil},
+			{[]byte{7}, new(uint64(7))},
+			{[]byte{1, 0, 0}, new(uint64(65536))},
+			{slices.Repeat([]byte{0xff}, 8), nil},
+			{[]byte{0xff, 0xff}, nil},
+			{append(make([]byte, 8), 1, 2), new(uint64(258))},
+			{append([]byte{1}, make([]byte, 8)...), new(uint64(math.MaxUint64))},
 		} {
 			equal(t, "counter", scsiCounter(c.bytes), c.want)
 		}

@@ -18,8 +18,10 @@ func parseInquiry(b []byte) (scsiIdentity, error) {
 	if len(b) < 36 {
 		return scsiIdentity{}, fmt.Errorf("INQUIRY: %w: %d bytes", errParse, len(b))
 	}
-	return scsiIdentity{vendor: clean(string(b[8:16])), product: clean(string(b[16:32])), revision: clean(string(b[32:36])),
-		deviceType: b[0] & 0x1f, removable: b[1]&0x80 != 0}, nil
+	return scsiIdentity{
+		vendor: clean(string(b[8:16])), product: clean(string(b[16:32])), revision: clean(string(b[32:36])),
+		deviceType: b[0] & 0x1f, removable: b[1]&0x80 != 0,
+	}, nil
 }
 
 // fill copies the names; the model is "VENDOR PRODUCT", as other tools print it.

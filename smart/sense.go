@@ -7,6 +7,7 @@ const (
 	senseRecovered      = 0x1
 	senseIllegalRequest = 0x5
 	senseUnitAttention  = 0x6
+	senseAborted        = 0xb
 )
 
 // sense is SCSI sense data: why a command ended as it did.
@@ -59,9 +60,11 @@ func parseSense(b []byte) sense {
 
 // String names the sense key and says what the additional codes are.
 func (s sense) String() string {
-	names := [16]string{"no sense", "recovered error", "not ready", "medium error", "hardware error", "illegal request",
+	names := [16]string{
+		"no sense", "recovered error", "not ready", "medium error", "hardware error", "illegal request",
 		"unit attention", "data protect", "blank check", "vendor specific", "copy aborted", "aborted command", "reserved",
-		"volume overflow", "miscompare", "completed"}
+		"volume overflow", "miscompare", "completed",
+	}
 	text := fmt.Sprintf("%s, sense %x/%02x/%02x", names[s.key&0x0f], s.key, s.asc, s.ascq)
 	switch {
 	case s.ata != nil && s.ata.err&ataErrorAbort != 0:

@@ -207,7 +207,7 @@ func readSimulated(t *testing.T, dev string) {
 	t.Run("a disk that hangs costs its own deadline only", func(t *testing.T) {
 		var hung, slow error
 		var both sync.WaitGroup
-		both.Go(func() { _, hung = read("sdg", "sata", 100*time.Millisecond) })
+		both.Go(func() { _, hung = read("sdg", "sata", 500*time.Millisecond) })
 		both.Go(func() { _, slow = read("sdh", "sata", time.Minute) })
 		both.Wait()
 		wantReadError(t, hung, Timeout)

@@ -76,10 +76,8 @@ func (a ATA) Answer(c Command) Reply {
 }
 
 func (a ATA) smart(feature, log uint8) Reply {
-	for _, f := range a.Stuck {
-		if f == feature {
-			return Reply{Hang: true}
-		}
+	if slices.Contains(a.Stuck, feature) {
+		return Reply{Hang: true}
 	}
 	switch {
 	case feature == 0xd0:

@@ -57,8 +57,10 @@ func (t target) nvme() (Command, header, error) {
 	if err := t.read(t.arg, h); err != nil {
 		return Command{}, nil, err
 	}
-	return Command{NVMe: NVMeCommand{Opcode: h[0], NSID: h.u32(4), CDW10: h.u32(40), CDW11: h.u32(44)},
-		Length: int(h.u32(36)), Timeout: time.Duration(h.u32(64)) * time.Millisecond}, h, nil
+	return Command{
+		NVMe:   NVMeCommand{Opcode: h[0], NSID: h.u32(4), CDW10: h.u32(40), CDW11: h.u32(44)},
+		Length: int(h.u32(36)), Timeout: time.Duration(h.u32(64)) * time.Millisecond,
+	}, h, nil
 }
 
 func (t target) nvmeReply(c Command, r Reply, h header) (int64, error) {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -189,7 +190,15 @@ func installFilter() (int, error) {
 		statement(ret, unix.SECCOMP_RET_USER_NOTIF),
 	}
 	fprog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&fprog)))
+	install := func(flags uintptr) (uintptr, syscall.Errno) {
+		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&fprog)))
+		return fd, errno
+	}
+	// Killable: a signal must not restart a command that was received already, or the disk would see it twice (Linux 5.19).
+	fd, errno := install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	if errno == unix.EINVAL {
+		fd, errno = install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	}
 	if errno != 0 {
 		return -1, fmt.Errorf("seccomp with a listener: %w", errno)
 	}
