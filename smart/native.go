@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -69,7 +68,7 @@ func (n Native) Read(ctx context.Context, d blockdev.Disk) (*Reading, error) {
 func (n Native) read(ctx context.Context, d blockdev.Disk) (r *Reading, err error) {
 	defer func() {
 		if p := recover(); p != nil { // a disk's answer must never end the process
-			r, err = nil, readError(d, fmt.Errorf("internal error: %v\n%s", p, debug.Stack()))
+			r, err = nil, readError(d, fmt.Errorf("internal error, please report it: %v", p))
 		}
 	}()
 	r = &Reading{At: time.Now(), Source: "native", Identity: d.Identity, Capacity: d.Capacity, BlockSize: d.Logical}
