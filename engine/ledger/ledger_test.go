@@ -264,3 +264,25 @@ func TestAFolderThatCannotBeMadeIsAnErrorWithAdvice(t *testing.T) {
 		t.Errorf("%v, want an error that says what to do", err)
 	}
 }
+
+func TestARecordMadeByRootBelongsToTheOwnerOfTheFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: sudo go test ./engine/ledger")
+	}
+	l := open(t)
+	if err := os.Chown(l.dir, 12345, 12346); err != nil {
+		t.Fatal(err)
+	}
+	spend(t, l, "d", 1000, 1, at(0))
+	var st unix.Stat_t
+	if err := unix.Stat(filepath.Join(l.dir, "d"+suffix), &st); err != nil {
+		t.Fatal(err)
+	}
+	if st.Uid != 12345 || st.Gid != 12346 || st.Mode&0o777 != 0o600 {
+		t.Errorf("the record belongs to %d:%d with mode %o: the service could not use it", st.Uid, st.Gid, st.Mode&0o777)
+	}
+	es, err := os.ReadDir(l.dir)
+	if err != nil || len(es) != 1 {
+		t.Errorf("the folder holds %v (%v), want the record alone", es, err)
+	}
+}

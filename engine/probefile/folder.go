@@ -68,10 +68,8 @@ func openFolder(dir string, create bool) (*folder, error) {
 	}
 	d.f = os.NewFile(uintptr(fd), d.path)
 	if made {
-		// The umask may have taken bits away.
-		err = unix.Fchmod(fd, 0o700)
-	}
-	if err == nil {
+		err = d.own(parentFD)
+	} else {
 		err = d.check(parentFD)
 	}
 	if err != nil {
@@ -79,6 +77,23 @@ func openFolder(dir string, create bool) (*folder, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// own makes the folder that was just made ours alone. Where that cannot be, because the file system keeps no owners
+// or modes (vfat, exfat), it is deleted again.
+func (d *folder) own(parentFD int) error {
+	// The umask may have taken bits away.
+	err := unix.Fchmod(d.fd(), 0o700)
+	if err == nil {
+		if err = d.check(parentFD); err == nil {
+			return nil
+		}
+	}
+	err = fmt.Errorf("%s: %w: no file can be kept private there (%s); choose a folder on another file system", d.path, ErrUnsupported, err.Error())
+	if rm := unix.Unlinkat(parentFD, Folder, unix.AT_REMOVEDIR); rm != nil {
+		err = errors.Join(err, &fs.PathError{Op: "rmdir", Path: d.path, Err: rm})
+	}
+	return err
 }
 
 // check proves that the opened folder is ours alone.
