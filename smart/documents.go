@@ -2,6 +2,7 @@ package smart
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +12,11 @@ import (
 // filling the memory of a process that runs as root.
 const maxDocument = 8 << 20
 
+// What can be wrong with a piece of the input, without the reader being at fault.
 var (
 	errTooLarge  = errors.New("larger than 8 MiB, which no S.M.A.R.T. report is")
 	errTruncated = errors.New("ends in the middle of a JSON document")
-	errBroken    = errors.New("broken JSON: a new document begins before this one has ended")
+	errBroken    = errors.New("broken JSON")
 	errNotJSON   = errors.New("not JSON: a report begins with '{'")
 )
 
@@ -32,155 +34,192 @@ func newDocuments(r io.Reader) *documents {
 	return &documents{r: bufio.NewReaderSize(r, 1<<16), line: 1}
 }
 
-// next returns an object and the line where it begins. A broken one comes with its text as far as it was read and an error
-// that is one of the errors above; io.EOF is the clean end, and any other error is the reader's own.
+// next returns an object and the line where it begins. A broken piece comes with one of the errors above, io.EOF is the
+// clean end, and any other error is the reader's own.
 func (d *documents) next() (doc []byte, line int, err error) {
 	for {
-		c, err := d.byte()
+		b, err := d.peek()
 		if err != nil {
 			return nil, d.line, err
 		}
-		switch c {
+		line := d.line
+		switch b[0] {
 		case ' ', '\t', '\r', '\n', ',', '[', ']', 0xef, 0xbb, 0xbf: // space, the brackets of an array of reports, a byte order mark
+			d.take(1)
 			continue
 		case '{':
-			line := d.line
 			doc, err := d.object()
 			return doc, line, err
 		}
-		line := d.line
-		rest, err := d.restOfLine(c)
-		if err != nil && err != io.EOF {
-			return rest, line, err
+		if err := d.skipLine(); err != nil {
+			return nil, line, err
 		}
-		return rest, line, errNotJSON
+		return nil, line, errNotJSON
 	}
 }
 
-// object reads up to the end of the object whose '{' has just been read.
+// object reads one object. The next byte is its '{'.
 func (d *documents) object() ([]byte, error) {
-	doc := make([]byte, 1, 16<<10)
-	doc[0] = '{'
 	var (
-		stack    = []byte{'{'} // open brackets
-		prev     = byte('{')   // last byte that is neither space nor inside a string
-		inString bool
-		escaped  bool
+		doc = make([]byte, 0, 16<<10)
+		s   bracketScanner
 	)
 	for {
-		c, err := d.byte()
+		chunk, err := d.peek()
 		if err == io.EOF {
-			return d.recover(doc, errTruncated)
+			return nil, d.recover(doc, errTruncated)
 		}
 		if err != nil {
-			return doc, err
+			return nil, err
 		}
-		if len(doc) >= maxDocument {
-			return d.recover(append(doc, c), errTooLarge)
+		n, done, why := s.scan(chunk)
+		doc = append(doc, d.take(n)...)
+		switch {
+		case why != nil:
+			return nil, d.recover(doc, why)
+		case done:
+			return doc, nil
+		case len(doc) > maxDocument:
+			return nil, d.recover(doc, errTooLarge)
 		}
-		newLine := doc[len(doc)-1] == '\n'
-		doc = append(doc, c)
-		if inString {
-			switch {
-			case c == '\n': // never inside a JSON string: it was cut off
-				return d.recover(doc, errTruncated)
-			case escaped:
-				escaped = false
-			case c == '\\':
-				escaped = true
-			case c == '"':
-				inString = false
-			}
-			continue
-		}
-		switch c {
-		case ' ', '\t', '\r', '\n':
-			continue
-		case '"':
-			inString = true
-		case '{', '[':
-			if c == '{' && newLine && !objectMayFollow(stack[len(stack)-1], prev) {
-				return d.recover(doc, errBroken)
-			}
-			stack = append(stack, c)
-		case '}', ']':
-			if stack[len(stack)-1] != c-2 { // '{' and '}', '[' and ']' are two apart
-				return d.recover(doc, errBroken)
-			}
-			if stack = stack[:len(stack)-1]; len(stack) == 0 {
-				return doc, nil
-			}
-		}
-		prev = c
 	}
 }
 
-// objectMayFollow says whether JSON allows an object inside the open bracket after prev.
-func objectMayFollow(open, prev byte) bool {
-	if open == '[' {
-		return prev == '[' || prev == ','
+// recover gives back everything from the first line in doc, but its own, that begins with '{'; without one the rest of the
+// current line is lost too. It returns why, or the reader's error.
+func (d *documents) recover(doc []byte, why error) error {
+	if i := bytes.Index(doc, []byte("\n{")); i >= 0 {
+		d.unread(doc[i+1:])
+		return why
 	}
-	return prev == ':'
+	if len(doc) > 0 && doc[len(doc)-1] == '\n' {
+		return why
+	}
+	if err := d.skipLine(); err != nil {
+		return err
+	}
+	return why
 }
 
-// recover gives the broken document back up to the next line that begins with '{' and leaves the rest to be read again.
-func (d *documents) recover(doc []byte, why error) ([]byte, error) {
-	for i := 1; i < len(doc); i++ {
-		if doc[i] == '{' && doc[i-1] == '\n' {
-			d.unread(doc[i:])
-			return doc[:i], why
-		}
-	}
-	if doc[len(doc)-1] == '\n' || why == errTruncated {
-		return doc, why
-	}
-	// nothing to start again from yet: the rest of the line is lost as well
-	_, err := d.restOfLine(0)
-	if err != nil && err != io.EOF {
-		return doc, err
-	}
-	return doc, why
-}
-
-// restOfLine reads up to and with the end of the line and returns the first 80 bytes, after c.
-func (d *documents) restOfLine(c byte) ([]byte, error) {
-	kept := []byte{c}
+// skipLine reads up to and with the end of the line, or of the input.
+func (d *documents) skipLine() error {
 	for {
-		c, err := d.byte()
-		if err != nil || c == '\n' {
-			return kept, err
+		b, err := d.peek()
+		if err == io.EOF {
+			return nil
 		}
-		if len(kept) < 80 {
-			kept = append(kept, c)
+		if err != nil {
+			return err
 		}
+		if i := bytes.IndexByte(b, '\n'); i >= 0 {
+			d.take(i + 1)
+			return nil
+		}
+		d.take(len(b))
 	}
 }
 
-// byte reads one byte and keeps count of the lines.
-func (d *documents) byte() (byte, error) {
-	var c byte
+// peek returns what can be read without waiting, at least one byte. It is valid up to the next call.
+func (d *documents) peek() ([]byte, error) {
 	if len(d.back) > 0 {
-		c, d.back = d.back[0], d.back[1:]
+		return d.back, nil
+	}
+	if _, err := d.r.Peek(1); err == io.EOF {
+		return nil, io.EOF
+	} else if err != nil {
+		return nil, fmt.Errorf("reading S.M.A.R.T. reports: %w", err)
+	}
+	b, err := d.r.Peek(d.r.Buffered())
+	if err != nil {
+		return nil, fmt.Errorf("reading S.M.A.R.T. reports: %w", err)
+	}
+	return b, nil
+}
+
+// take moves on by n bytes of what peek returned, and returns them.
+func (d *documents) take(n int) []byte {
+	var b []byte
+	if len(d.back) > 0 {
+		b, d.back = d.back[:n], d.back[n:]
 	} else {
-		var err error
-		if c, err = d.r.ReadByte(); err == io.EOF {
-			return 0, io.EOF
-		} else if err != nil {
-			return 0, fmt.Errorf("reading S.M.A.R.T. reports: %w", err)
-		}
+		b, _ = d.r.Peek(n)    // buffered: peek has just returned it
+		_, _ = d.r.Discard(n) // likewise
 	}
-	if c == '\n' {
-		d.line++
-	}
-	return c, nil
+	d.line += bytes.Count(b, []byte{'\n'})
+	return b
 }
 
 // unread makes b the next bytes to be read.
 func (d *documents) unread(b []byte) {
-	for _, c := range b {
-		if c == '\n' {
-			d.line--
-		}
-	}
+	d.line -= bytes.Count(b, []byte{'\n'})
 	d.back = append(append(make([]byte, 0, len(b)+len(d.back)), b...), d.back...)
+}
+
+// bracketScanner finds the end of a JSON object by its brackets, and the places where it cannot be JSON any more. It is no
+// validator: encoding/json is.
+type bracketScanner struct {
+	open     []byte // brackets that are open
+	prev     byte   // last byte that is neither space nor inside a string
+	newLine  bool   // the last byte ended a line
+	inString bool
+	escaped  bool
+}
+
+// scan reads b and returns how many bytes of it belong to the object, whether that is all of it, and what is wrong.
+func (s *bracketScanner) scan(b []byte) (n int, done bool, err error) {
+	for i, c := range b {
+		if s.inString {
+			if err := s.stringByte(c); err != nil {
+				return i + 1, false, err
+			}
+			continue
+		}
+		newLine := s.newLine
+		s.newLine = c == '\n'
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '"':
+			s.inString = true
+		case '{', '[':
+			if c == '{' && newLine && !s.objectMayFollow() {
+				return i + 1, false, errTruncated // and the next one begins here
+			}
+			s.open = append(s.open, c)
+		case '}', ']':
+			if len(s.open) == 0 || s.open[len(s.open)-1] != c-2 { // '{' and '}', '[' and ']' are two apart
+				return i + 1, false, errBroken
+			}
+			if s.open = s.open[:len(s.open)-1]; len(s.open) == 0 {
+				return i + 1, true, nil
+			}
+		}
+		s.prev = c
+	}
+	return len(b), false, nil
+}
+
+func (s *bracketScanner) stringByte(c byte) error {
+	switch {
+	case c == '\n': // never inside a JSON string: it was cut off
+		return errTruncated
+	case s.escaped:
+		s.escaped = false
+	case c == '\\':
+		s.escaped = true
+	case c == '"':
+		s.inString, s.prev = false, '"'
+	}
+	return nil
+}
+
+// objectMayFollow says whether JSON allows an object here.
+func (s *bracketScanner) objectMayFollow() bool {
+	switch {
+	case len(s.open) == 0:
+		return true
+	case s.open[len(s.open)-1] == '[':
+		return s.prev == '[' || s.prev == ','
+	}
+	return s.prev == ':'
 }

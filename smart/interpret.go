@@ -13,7 +13,11 @@ const (
 	familyNVMe     = "NVMe"
 	familySAS      = "SAS"
 	familyMMC      = "eMMC"
+	familyVirtual  = "virtual disk"
 )
+
+// virtualModels are disks that exist in software. What they say of their health is made up or zero.
+var virtualModels = re(`^(QEMU|VBOX|ORCL-VBOX|VMware|Virtual|VIRTUAL-DISK|VirtIO|Msft Virtual|Amazon Elastic Block Store|PROPOLIS|nvme_card-pd)`)
 
 // Interpret says what a Reading means. It does no I/O and never fails: what is unknown is nil, and what could not be
 // understood is in Health.Errors. The Health shares the Reading's Attributes; neither may be changed afterwards.
@@ -35,6 +39,8 @@ func Interpret(r *Reading) *Health {
 		}
 	}
 	switch {
+	case virtualModels.MatchString(r.Identity.Model):
+		h.Family, h.Healthy = familyVirtual, nil
 	case r.NVMe != nil:
 		h.fromNVMe(r)
 	case r.MMC != nil:
@@ -187,6 +193,9 @@ func (h *Health) common(r *Reading) {
 	}
 }
 
+// databaseSSD matches the family names of smartctl's drive database that say so.
+var databaseSSD = re(`\bSSDs?\b`)
+
 // fromATA interprets attributes and Device Statistics.
 func (h *Health) fromATA(r *Reading) {
 	h.Rotational = rotational(r)
@@ -197,8 +206,8 @@ func (h *Health) fromATA(r *Reading) {
 		return
 	}
 	f := familyOf(r)
-	// A family is proof of an SSD: its patterns match nothing else. Without one the drive itself must have said so.
-	if f == nil && h.Rotational == nil {
+	// A family is proof of an SSD: its patterns match nothing else. Without one the drive or smartctl must have said so.
+	if f == nil && h.Rotational == nil && !databaseSSD.MatchString(r.DBFamily) {
 		h.ataVitals(r)
 		return
 	}

@@ -7,14 +7,14 @@ import (
 
 // Sentinels that counters carry where there is nothing to count.
 const (
-	none16 = 1<<16 - 1
-	none32 = 1<<32 - 1
-	none48 = 1<<48 - 1
+	ones16 = 1<<16 - 1
+	ones32 = 1<<32 - 1
+	ones48 = 1<<48 - 1
 )
 
 // counted drops what is no count: all ones in 64 or 48 bits.
 func counted(v *uint64) *uint64 {
-	if v == nil || *v == math.MaxUint64 || *v == none48 {
+	if v == nil || *v == math.MaxUint64 || *v == ones48 {
 		return nil
 	}
 	return v
@@ -110,10 +110,10 @@ func (h *Health) ataCounts(c counts, r *Reading) {
 	h.MediaErrors = errorCount(r, c.media)
 	h.PendingSectors = errorCount(r, c.pending)
 	h.UnsafeShutdowns = errorCount(r, c.unsafe)
-	if v, ok := r.Statistics[statReallocated]; ok && h.Reallocated == nil && v < none32 {
+	if v, ok := r.Statistics[statReallocated]; ok && h.Reallocated == nil && v < ones32 {
 		h.Reallocated = &v
 	}
-	if v, ok := r.Statistics[statUncorrectable]; ok && h.MediaErrors == nil && v < none32 {
+	if v, ok := r.Statistics[statUncorrectable]; ok && h.MediaErrors == nil && v < ones32 {
 		h.MediaErrors = &v
 	}
 }
@@ -128,7 +128,7 @@ func errorCount(r *Reading, id uint8) *uint64 {
 	if a == nil {
 		return nil
 	}
-	n := a.Raw & none32
+	n := a.Raw & ones32
 	if a.RawString != "" {
 		v, ok := leading(a)
 		if !ok || v < 0 {
@@ -136,7 +136,7 @@ func errorCount(r *Reading, id uint8) *uint64 {
 		}
 		n = uint64(v)
 	}
-	if n == none16 || n >= none32 {
+	if n == ones16 || n >= ones32 {
 		return nil
 	}
 	return &n
@@ -204,7 +204,7 @@ func ataPowerOn(r *Reading) *time.Duration {
 		}
 	}
 	if a := r.attribute(9); a != nil && r.PowerOnHours == nil {
-		return powerOn(float64(a.Raw & none32))
+		return powerOn(float64(a.Raw & ones32))
 	}
 	return nil
 }

@@ -116,6 +116,10 @@ func unwrapped(r *Reading, sectors, block uint64, cands []counter) *tally {
 	return nil
 }
 
+// mostRewrites is how often a whole drive can be written or read over: the endurance of SLC flash. A count beyond it has
+// another unit than it seems.
+const mostRewrites = 100_000
+
 // byKnownUnit takes the first attribute whose unit is known without proof: from the family table, or from the name that
 // smartctl's drive database gives it. A count of 0 is "not kept".
 func byKnownUnit(r *Reading, cands []counter) *tally {
@@ -125,7 +129,7 @@ func byKnownUnit(r *Reading, cands []counter) *tally {
 			continue
 		}
 		u := c.unitOf(r, a)
-		if u == 0 || a.Raw > math.MaxUint64/u || a.Raw*u > 1<<60 {
+		if u == 0 || a.Raw > 1<<60/u || r.Capacity > 0 && a.Raw*u/mostRewrites > uint64(r.Capacity) {
 			continue
 		}
 		return &tally{bytes: a.Raw * u, unit: u, source: fmt.Sprintf("attribute %d × %s", c.id, unitName(u))}
