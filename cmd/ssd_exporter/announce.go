@@ -21,8 +21,12 @@ func announce(w io.Writer, o *monitor.Options, addresses []string) {
 	fmt.Fprintf(&b, "  %s\n      what it measured (history.db, ledger/): a few megabytes\n", absolute(o.StateDir))
 	for i := range o.Targets {
 		t := &o.Targets[i]
-		if config.IsDevice(t.Dir) {
+		switch {
+		case config.IsDevice(t.Dir):
 			fmt.Fprintf(&b, "  %s (target %s): nothing, the device is only read\n", t.Dir, t.Name)
+			continue
+		case o.PerDay != nil && *o.PerDay == 0:
+			fmt.Fprintf(&b, "  %s (target %s): nothing, budget.bytes_per_day is 0\n", absolute(t.Dir), t.Name)
 			continue
 		}
 		fmt.Fprintf(&b, "  %s (target %s)\n      at most %s once, then %s\n",

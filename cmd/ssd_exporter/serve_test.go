@@ -43,7 +43,7 @@ func TestAnnounce_says_where_how_much_and_nothing_else(t *testing.T) {
 			"budget: {bytes_per_day: 500MB}", []string{"then at most 500 MB a day"}, "1.6 GB",
 		},
 		"no budget for writes": {
-			"budget: {bytes_per_day: 0}", []string{"at most 1.0 GiB once, then nothing: its workloads only read"}, "a day",
+			"budget: {bytes_per_day: 0}", []string{"/var/lib/ssd_exporter (target data): nothing, budget.bytes_per_day is 0"}, "probe.bin",
 		},
 		"read_only still fills a file": {
 			"targets: [{name: a, path: /srv/a, profile: read_only, file_size: 512MiB}]", []string{"/srv/a/ssd_exporter.probe/probe.bin", "at most 512 MiB once, then nothing"}, "a day",

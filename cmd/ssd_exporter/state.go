@@ -80,7 +80,7 @@ func makeFolder(dir string) error {
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return unusable(dir, err)
+		return fmt.Errorf("cannot use the state folder: %w; choose another with --state.path", err)
 	}
 	if !info.IsDir() {
 		return fmt.Errorf("the state folder %s is not a folder; move that file away, or choose another with --state.path", dir)
@@ -88,8 +88,9 @@ func makeFolder(dir string) error {
 	return nil
 }
 
+// unusable is for errors of those who keep their files there; they say what to do.
 func unusable(dir string, err error) error {
-	return fmt.Errorf("cannot use the state folder %s: %w; make it writable for %s and see that its disk has space, or choose another with --state.path", dir, err, user())
+	return fmt.Errorf("cannot use the state folder %s as %s: %w", dir, user(), err)
 }
 
 func user() string { return fmt.Sprintf("user %d", os.Geteuid()) }
