@@ -62,18 +62,30 @@ func (s *slot) take(p int, perDay, bytes int64) error {
 		return fmt.Errorf("%d bytes wanted, %d of %d bytes a day left: %w", bytes, max(0, s.tokens), perDay, ErrBudget)
 	}
 	s.tokens -= bytes
-	s.written[p] = addCapped(s.written[p], bytes)
+	s.charge(p, bytes)
 	return nil
 }
 
-// settle gives back rest bytes of a charge; a negative rest charges an overrun.
-func (s *slot) settle(p int, rest int64) {
+// charge books a reservation.
+func (s *slot) charge(p int, bytes int64) {
+	s.written[p] = addCapped(s.written[p], bytes)
+	s.open[p] = min(addCapped(s.open[p], bytes), s.written[p])
+}
+
+// close ends a reservation of bytes of which rest were not written; a negative rest is an overrun. The record may
+// have been lost since the charge: it then holds less than is given back.
+func (s *slot) close(p int, bytes, rest int64) {
+	s.written[p] = max(0, addCapped(s.written[p], -rest))
+	s.open[p] = min(max(0, s.open[p]-bytes), s.written[p])
+}
+
+// settle gives back rest of the bytes of a charge; a negative rest charges an overrun.
+func (s *slot) settle(p int, bytes, rest int64) {
 	s.tokens = addCapped(s.tokens, rest)
 	if s.perDay >= 0 {
 		s.tokens = min(s.tokens, s.perDay)
 	}
-	// The record may have been lost since the charge: it then holds less than is given back.
-	s.written[p] = max(0, addCapped(s.written[p], -rest))
+	s.close(p, bytes, rest)
 }
 
 // purposeFill is Fill's place in a slot; its writes have an allowance of their own and leave the bucket alone.
@@ -106,13 +118,13 @@ func (s *slot) takeFill(key uint64, bytes int64, now time.Time, mine bool) error
 	}
 	f.open = true
 	f.size = max(f.size, fillUnits(bytes))
-	s.written[purposeFill] = addCapped(s.written[purposeFill], bytes)
+	s.charge(purposeFill, bytes)
 	return nil
 }
 
-// settleFill ends an attempt that wrote so many bytes and gives back the rest.
-func (s *slot) settleFill(key uint64, rest, written int64) {
-	s.written[purposeFill] = max(0, addCapped(s.written[purposeFill], -rest))
+// settleFill ends an attempt of bytes that wrote so many of them and gives back the rest.
+func (s *slot) settleFill(key uint64, bytes, written int64) {
+	s.close(purposeFill, bytes, bytes-written)
 	for i := range s.fills {
 		if f := &s.fills[i]; f.key == key {
 			f.open = false

@@ -12,6 +12,9 @@
 //   - The one-time fill has its own allowance: the file's size once per target and 30 days. A fill that was cut short
 //     (its reservation settled below its size, or its process died) may be continued, but after three deaths no more;
 //     every attempt is charged in full until it is settled.
+//   - What is told as written never falls: a reservation counts once it is settled, or once its process is known to
+//     be dead (then in full). Whoever opens the ledger while nobody else has it open books what the dead left: every
+//     process holds <state>/ledger/users.lock, shared, for as long as it has the ledger open.
 //   - Nothing waits longer than two seconds for another process's lock. What cannot be read or locked is an error, and
 //     an error means: do not write.
 //
@@ -34,6 +37,7 @@
 //	 56 24  bytes written since the record began: probe, fill, sweep
 //	 80 24× fills: key of the target (FNV-1a, 8 bytes), seconds since 1970 of the first attempt (4), attempts
 //	        that were never settled (2), 1 while an attempt is not settled (2), size (4) and settled writes (4) in units of 4 KiB
-//	464 44  zero
+//	464 24  bytes of those at 56 that are reserved and not settled yet: probe, fill, sweep
+//	488 20  zero
 //	508  4  CRC-32C of bytes 0 to 507
 package ledger

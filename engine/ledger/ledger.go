@@ -52,15 +52,17 @@ type Charge struct {
 type Account struct {
 	PerDay    int64             // as it was asked with
 	Remaining int64             // bytes available now, 0 to PerDay
-	Written   map[Purpose]int64 // bytes since the record began; reservations count until they are settled
+	Written   map[Purpose]int64 // bytes since the record began; a reservation counts once settled, or once its process died
+	Reserved  map[Purpose]int64 // bytes of reservations that are not settled
 }
 
-// Ledger is a folder of records. It holds no file open between calls and may be used by many goroutines and
+// Ledger is a folder of records. It holds no record open between calls and may be used by many goroutines and
 // processes at once. Its calls do file I/O on the state folder and hang with that disk: a caller that must not hang
 // calls it from a goroutine with a deadline.
 type Ledger struct {
-	dir  string
-	wait time.Duration // longest wait for a lock
+	dir   string
+	wait  time.Duration // longest wait for a lock
+	users *os.File      // locked while the ledger is open: see doc.go
 
 	mu    sync.Mutex
 	fills map[fillKey]bool // attempts of this process that are not settled: they cannot be taken for dead ones
@@ -77,8 +79,15 @@ func Open(dir string) (*Ledger, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("ledger: making the folder of write records: %w; give a writable --state.path", err)
 	}
-	return &Ledger{dir: dir, wait: 2 * time.Second, fills: make(map[fillKey]bool)}, nil
+	l := &Ledger{dir: dir, wait: 2 * time.Second, fills: make(map[fillKey]bool)}
+	if err := l.join(); err != nil {
+		return nil, err
+	}
+	return l, nil
 }
+
+// Close says that this process will charge nothing more.
+func (l *Ledger) Close() error { return l.users.Close() }
 
 // Account tells the state of a disk's record as a reservation at now would find it. It changes nothing, and a
 // disk without a record is not given one.
@@ -95,9 +104,9 @@ func (l *Ledger) Account(disk blockdev.ID, perDay int64, now time.Time) (Account
 	} else {
 		s.tokens = 0
 	}
-	a := Account{PerDay: perDay, Remaining: max(0, s.tokens), Written: make(map[Purpose]int64, len(s.written))}
+	a := Account{PerDay: perDay, Remaining: max(0, s.tokens), Written: make(map[Purpose]int64, len(s.written)), Reserved: make(map[Purpose]int64, len(s.open))}
 	for i, p := range Purposes() {
-		a.Written[p] = s.written[i]
+		a.Written[p], a.Reserved[p] = s.written[i]-s.open[i], s.open[i]
 	}
 	return a, nil
 }

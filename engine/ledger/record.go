@@ -63,6 +63,11 @@ func (l *Ledger) open(disk blockdev.ID, write bool) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
+	return l.openFile(disk, name, write)
+}
+
+// openFile does so by the record's file name.
+func (l *Ledger) openFile(disk blockdev.ID, name string, write bool) (*record, error) {
 	path := filepath.Join(l.dir, name)
 	flags, how := os.O_RDONLY, unix.LOCK_SH
 	if write {
@@ -78,7 +83,7 @@ func (l *Ledger) open(disk blockdev.ID, write bool) (*record, error) {
 		return nil, fmt.Errorf("ledger: opening the write record of %s: %w", disk, err)
 	}
 	r := &record{disk: disk, f: f}
-	if err := r.lock(how, l.wait); err != nil {
+	if err := flockWithin(f, how, l.wait); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -129,18 +134,18 @@ func (l *Ledger) giveToOwner(f *os.File) error {
 	return f.Chown(int(st.Uid), int(st.Gid))
 }
 
-// lock takes the flock, trying for at most wait. A blocking flock could not be given up.
-func (r *record) lock(how int, wait time.Duration) error {
+// flockWithin takes a flock, trying for at most wait. A blocking flock could not be given up.
+func flockWithin(f *os.File, how int, wait time.Duration) error {
 	for deadline := time.Now().Add(wait); ; time.Sleep(lockRetry) {
-		err := unix.Flock(int(r.f.Fd()), how|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		switch {
 		case err == nil:
 			return nil
 		case err == unix.EINTR: //nolint:errorlint // a bare errno
 		case err != unix.EWOULDBLOCK: //nolint:errorlint // a bare errno
-			return fmt.Errorf("ledger: locking the write record of %s: %w", r.disk, err)
+			return fmt.Errorf("ledger: locking %s: %w", f.Name(), err)
 		case time.Now().After(deadline):
-			return fmt.Errorf("ledger: %s: %w (waited %v)", r.f.Name(), ErrLocked, wait)
+			return fmt.Errorf("ledger: %s: %w (waited %v)", f.Name(), ErrLocked, wait)
 		}
 	}
 }

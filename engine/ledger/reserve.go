@@ -92,11 +92,11 @@ func (r *Reservation) Settle(written int64, now time.Time) error {
 	for _, c := range r.charges {
 		errs = append(errs, r.l.update(c.disk, now, func(s *slot) {
 			if r.purpose == Fill {
-				s.settleFill(r.key, rest*c.times, written*c.times)
+				s.settleFill(r.key, r.bytes*c.times, written*c.times)
 				return
 			}
 			index, _ := r.purpose.index()
-			s.settle(index, rest*c.times)
+			s.settle(index, r.bytes*c.times, rest*c.times)
 		}))
 	}
 	if r.purpose == Fill {

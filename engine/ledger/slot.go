@@ -16,6 +16,7 @@ const (
 	maxFills    = 16
 	fillOffset  = 80
 	fillSize    = 24
+	openOffset  = fillOffset + maxFills*fillSize
 	crcOffset   = slotSize - 4
 	fillUnit    = 4096 // bytes
 )
@@ -30,6 +31,7 @@ type slot struct {
 	refilled int64  // Unix nanoseconds; 0: the bucket has not begun
 	perDay   int64  // last asked with; -1: never
 	written  [3]int64
+	open     [3]int64 // of written: reserved and not settled
 	fills    []fill
 }
 
@@ -69,6 +71,9 @@ func (s slot) encode() []byte {
 	for i, w := range s.written {
 		le.PutUint64(b[56+8*i:], uint64(w))
 	}
+	for i, o := range s.open {
+		le.PutUint64(b[openOffset+8*i:], uint64(o))
+	}
 	for i, f := range s.fills {
 		e := b[fillOffset+i*fillSize:]
 		le.PutUint64(e, f.key)
@@ -104,7 +109,8 @@ func decode(b []byte) (slot, error) {
 	}
 	for i := range s.written {
 		s.written[i] = int64(le.Uint64(b[56+8*i:]))
-		if s.written[i] < 0 {
+		s.open[i] = int64(le.Uint64(b[openOffset+8*i:]))
+		if s.written[i] < 0 || s.open[i] < 0 || s.open[i] > s.written[i] {
 			return slot{}, errBadSlot
 		}
 	}
