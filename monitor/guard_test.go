@@ -68,7 +68,7 @@ func TestEveryReasonToSkip(t *testing.T) {
 				b.world.change(func() { c.story(b) })
 				b.wait(11 * time.Minute) // a poll, at least
 				before, ran := b.target("data").Events, len(b.world.ran(""))
-				b.wait(2 * time.Hour)
+				b.wait(75 * time.Minute)
 				data := b.target("data")
 				for _, s := range Skips() {
 					if n := data.Events.Skipped[s] - before.Skipped[s]; (n > 0) != (s == c.reason) {

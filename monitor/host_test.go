@@ -145,6 +145,7 @@ type bench struct {
 	world  *world
 	reader *fakeReader
 	ledger *ledger.Ledger
+	store  *history.Store // nil unless begin opened it
 	opts   Options
 	cancel context.CancelFunc
 	ended  chan error
@@ -167,6 +168,7 @@ func newBench(t testing.TB, change ...func(*bench, *Options, *pace)) *bench {
 		Smart:   SmartOptions{Enabled: true, Reader: b.reader},
 	}
 	p := defaultPace()
+	p.publish = 5 * time.Minute // months of virtual time need fewer
 	for _, f := range change {
 		f(b, &b.opts, &p)
 	}

@@ -297,7 +297,7 @@ func TestPlacesThatCannotBeProbed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, func(b *bench, o *Options, _ *pace) { c.change(b, o) })
 				b.run()
-				b.wait(3 * time.Hour)
+				b.wait(90 * time.Minute)
 				data := b.target("data")
 				if !strings.Contains(data.Problem, c.problem) || data.Problem == "" {
 					t.Errorf("problem %q", data.Problem)
