@@ -264,7 +264,7 @@ func readOne(t testing.TB, file string) *Reading {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	var list []*Reading
 	err = Decode(f, file, func(r *Reading, err error) error {
 		list = append(list, r)

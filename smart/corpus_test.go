@@ -50,7 +50,7 @@ func loadExpectations(t testing.TB, dir string) map[string]expectation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	c := csv.NewReader(f)
 	c.Comma, c.LazyQuotes, c.FieldsPerRecord = '\t', true, -1
 	rows, err := c.ReadAll()
@@ -125,7 +125,7 @@ func corpusLines(t testing.TB, dir string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		t.Fatal(err)

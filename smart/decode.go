@@ -31,7 +31,7 @@ func Decode(r io.Reader, source string, each func(*Reading, error) error) error 
 	docs := newDocuments(r)
 	for n := 1; ; n++ {
 		doc, line, err := docs.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			if n == 1 {
 				return fmt.Errorf("%s %w: expected the output of smartctl -x -j", source, ErrNoReport)
 			}
@@ -57,7 +57,7 @@ func Decode(r io.Reader, source string, each func(*Reading, error) error) error 
 func plain(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(r)
 	magic, err := b.Peek(2)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("reading S.M.A.R.T. reports: %w", err)
 	}
 	if !bytes.Equal(magic, []byte{0x1f, 0x8b}) {

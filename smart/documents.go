@@ -12,6 +12,9 @@ import (
 // filling the memory of a process that runs as root.
 const maxDocument = 8 << 20
 
+// maxDepth bounds the nesting; real reports have 8 levels. It also bounds how often damaged text is read again.
+const maxDepth = 64
+
 // What can be wrong with a piece of the input, without the reader being at fault.
 var (
 	errTooLarge  = errors.New("larger than 8 MiB, which no S.M.A.R.T. report is")
@@ -26,7 +29,8 @@ var (
 // the damage ends at the next line that begins with '{', which is how both JSON Lines and printed documents begin.
 type documents struct {
 	r    *bufio.Reader
-	back []byte // bytes that were read too far, to be read again
+	back []byte // bytes that were read too far
+	pos  int    // in back: what follows is to be read again
 	line int    // of the next byte, from 1
 }
 
@@ -66,7 +70,7 @@ func (d *documents) object() ([]byte, error) {
 	)
 	for {
 		chunk, err := d.peek()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil, d.recover(doc, errTruncated)
 		}
 		if err != nil {
@@ -105,7 +109,7 @@ func (d *documents) recover(doc []byte, why error) error {
 func (d *documents) skipLine() error {
 	for {
 		b, err := d.peek()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -121,38 +125,43 @@ func (d *documents) skipLine() error {
 
 // peek returns what can be read without waiting, at least one byte. It is valid up to the next call.
 func (d *documents) peek() ([]byte, error) {
-	if len(d.back) > 0 {
-		return d.back, nil
+	if d.pos < len(d.back) {
+		return d.back[d.pos:], nil
 	}
-	if _, err := d.r.Peek(1); err == io.EOF {
+	_, err := d.r.Peek(1)
+	if errors.Is(err, io.EOF) {
 		return nil, io.EOF
-	} else if err != nil {
-		return nil, fmt.Errorf("reading S.M.A.R.T. reports: %w", err)
 	}
-	b, err := d.r.Peek(d.r.Buffered())
 	if err != nil {
 		return nil, fmt.Errorf("reading S.M.A.R.T. reports: %w", err)
 	}
+	b, _ := d.r.Peek(d.r.Buffered()) // what is buffered is there
 	return b, nil
 }
 
 // take moves on by n bytes of what peek returned, and returns them.
 func (d *documents) take(n int) []byte {
 	var b []byte
-	if len(d.back) > 0 {
-		b, d.back = d.back[:n], d.back[n:]
+	if d.pos < len(d.back) {
+		b = d.back[d.pos : d.pos+n]
+		d.pos += n
 	} else {
-		b, _ = d.r.Peek(n)    // buffered: peek has just returned it
-		_, _ = d.r.Discard(n) // likewise
+		d.back, d.pos = nil, 0
+		b, _ = d.r.Peek(n) // peek has just returned them
+		_, _ = d.r.Discard(n)
 	}
 	d.line += bytes.Count(b, []byte{'\n'})
 	return b
 }
 
-// unread makes b the next bytes to be read.
+// unread makes b, the last bytes that were taken, the next ones again.
 func (d *documents) unread(b []byte) {
 	d.line -= bytes.Count(b, []byte{'\n'})
-	d.back = append(append(make([]byte, 0, len(b)+len(d.back)), b...), d.back...)
+	if len(b) <= d.pos { // they all came from back
+		d.pos -= len(b)
+		return
+	}
+	d.back, d.pos = append(bytes.Clone(b), d.back[d.pos:]...), 0
 }
 
 // bracketScanner finds the end of a JSON object by its brackets, and the places where it cannot be JSON any more. It is no
@@ -185,7 +194,9 @@ func (s *bracketScanner) scan(b []byte) (n int, done bool, err error) {
 			if c == '{' && newLine && !s.objectMayFollow() {
 				return i + 1, false, errTruncated // and the next one begins here
 			}
-			s.open = append(s.open, c)
+			if s.open = append(s.open, c); len(s.open) > maxDepth {
+				return i + 1, false, errBroken
+			}
 		case '}', ']':
 			if len(s.open) == 0 || s.open[len(s.open)-1] != c-2 { // '{' and '}', '[' and ']' are two apart
 				return i + 1, false, errBroken

@@ -130,7 +130,7 @@ func TestGigabytesMoveTheDecimalPointWithoutRounding(t *testing.T) {
 			t.Fatalf("%v became %q became %v", want, s, got)
 		}
 	}
-	for in, want := range map[string]float64{"64.403": 64403000000, "132824.923": 132824923000000, "0.000": 0, " 1 ": 1e9} {
+	for in, want := range map[string]float64{"64.403": 64403000000, "132824.923": 132824923000000, "0.000": 0, "1": 1e9} {
 		if got := gigabytes(in); got == nil || *got != want {
 			t.Errorf("gigabytes(%q) = %v, want %v", in, got, want)
 		}

@@ -29,7 +29,7 @@ var families = []family{
 	},
 	{
 		name:  "Toshiba HG5/HG3",
-		match: []pattern{byModel(`^TOSHIBA THN(SN[FCS]|SFC|SF8|SN8)`)},
+		match: []pattern{byModel(`^TOSHIBA TH(NSN[FCS8]|NSF[C8])`)},
 		rule:  left200, id: 173, floor: 100, // HG3 stands at 100 for ever: VALUE 100 says nothing here
 		counts: counts{reallocated: 5, program: 175, pending: 197, unsafe: 192},
 		source: "no PUE to compare with; one published run from 200 to 193; HG3 firmware CJPA and CJLA shows a constant 100",

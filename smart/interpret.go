@@ -242,6 +242,6 @@ func powerOn(hours float64) *time.Duration {
 	if hours < 0 || hours > maxPowerOnHours {
 		return nil
 	}
-	d := time.Duration(hours * float64(time.Hour))
+	d := time.Duration(hours * float64(time.Hour)).Round(time.Second)
 	return &d
 }

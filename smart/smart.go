@@ -36,7 +36,7 @@ type Reading struct {
 type Attribute struct {
 	ID                      uint8
 	Name                    string // smartctl's name, or ""
-	Value, Worst, Threshold int    // normalised, 0..255; Threshold -1 unknown
+	Value, Worst, Threshold int    // normalised, 0..255; -1 unknown
 	Raw                     uint64 // the six raw bytes, little endian
 	RawString               string // as smartctl printed it; "" when read natively
 	Flags                   uint16

@@ -22,6 +22,9 @@ const (
 	mostProof  = 1 << 47
 )
 
+// mostBytes is beyond any drive's life.
+const mostBytes = 1 << 62
+
 // units are tried when the family's own does not fit.
 var units = [...]uint64{sector, mib32, gib, gigabyte, mib16}
 
@@ -32,11 +35,11 @@ var units = [...]uint64{sector, mib32, gib, gigabyte, mib16}
 // that says the same modulo 2^32 sectors proves that.
 func tallyBytes(f *family, r *Reading, stat Stat, cands []counter) *tally {
 	block := uint64(sector)
-	if r.BlockSize > 0 {
+	if r.BlockSize > 0 && r.BlockSize <= 1<<16 {
 		block = uint64(r.BlockSize)
 	}
 	sectors := r.Statistics[stat]
-	if sectors > 1<<56 { // not a count: 2^56 sectors are beyond any drive
+	if sectors > mostBytes/block { // not a count
 		sectors = 0
 	}
 	if sectors > 0 {
@@ -103,7 +106,7 @@ func unwrapped(r *Reading, sectors, block uint64, cands []counter) *tally {
 			}
 			total := n * u / block
 			k := math.Round((float64(total) - float64(sectors)) / (1 << 32))
-			if k < 1 || k > 1<<20 {
+			if k < 1 || total > mostBytes/block {
 				continue
 			}
 			whole := sectors + uint64(k)<<32
@@ -129,7 +132,7 @@ func byKnownUnit(r *Reading, cands []counter) *tally {
 			continue
 		}
 		u := c.unitOf(r, a)
-		if u == 0 || a.Raw > 1<<60/u || r.Capacity > 0 && a.Raw*u/mostRewrites > uint64(r.Capacity) {
+		if u == 0 || a.Raw > mostBytes/u || r.Capacity > 0 && a.Raw*u/mostRewrites > uint64(r.Capacity) {
 			continue
 		}
 		return &tally{bytes: a.Raw * u, unit: u, source: fmt.Sprintf("attribute %d × %s", c.id, unitName(u))}
