@@ -17,8 +17,9 @@ type Reservation struct {
 	l       *Ledger
 	charges []charge // sorted by disk
 	purpose Purpose
-	bytes   int64  // on each charge
-	key     uint64 // of the target, Fill only
+	bytes   int64                 // on each charge
+	key     uint64                // of the target, Fill only
+	lent    map[blockdev.ID]int64 // ReserveAgreed only: bytes that the allowance paid for
 	settled bool
 }
 
@@ -91,12 +92,15 @@ func (r *Reservation) Settle(written int64, now time.Time) error {
 	var errs []error
 	for _, c := range r.charges {
 		errs = append(errs, r.l.update(c.disk, now, func(s *slot) {
-			if r.purpose == Fill {
-				s.settleFill(r.key, r.bytes*c.times, written*c.times)
-				return
-			}
 			index, _ := r.purpose.index()
-			s.settle(index, r.bytes*c.times, rest*c.times)
+			switch {
+			case r.lent != nil:
+				s.settleAgreed(index, r.bytes*c.times, written*c.times, r.lent[c.disk])
+			case r.purpose == Fill:
+				s.settleFill(r.key, r.bytes*c.times, written*c.times)
+			default:
+				s.settle(index, r.bytes*c.times, rest*c.times)
+			}
 		}))
 	}
 	if r.purpose == Fill {
