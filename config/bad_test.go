@@ -71,7 +71,7 @@ var badFiles = map[string][]string{
 		`6: unknown key "poll" in smart; known keys: attributes, enabled, files, files_max_age, interval, nvme_interval, timeout`,
 	},
 	"bad-smart-files-pattern.yml":    {`4: smart.files[1]: "/var/lib/smart/[a-" is not a pattern; accepted: a path with * ? or [a-z], such as /var/lib/smartctl/*.json`},
-	"bad-smart-interval-short.yml":   {`2: smart.nvme_interval: 1s is out of range; accepted: 10s to 1d`},
+	"bad-smart-interval-short.yml":   {`2: smart.nvme_interval: 500ms is out of range; accepted: 1s to 1d`},
 	"bad-tab-indent.yml":             {`2: this is not YAML: found character that cannot start any token; check indentation, quotes and colons near this line`},
 	"bad-target-empty.yml":           {`2: targets[0] is empty; remove the dash or write its keys`},
 	"bad-targets-null.yml":           {`1: targets has no value; write [] for none, or remove the key for its default`},

@@ -53,8 +53,8 @@ type Budget struct {
 // Smart says how disks are read.
 type Smart struct {
 	Enabled      bool     `yaml:"enabled"`
-	NVMeInterval Duration `yaml:"nvme_interval"` // 10s to 1d
-	Interval     Duration `yaml:"interval"`      // of all others, 10s to 1d
+	NVMeInterval Duration `yaml:"nvme_interval"` // 1s to 1d
+	Interval     Duration `yaml:"interval"`      // of all others, 1s to 1d
 	Timeout      Duration `yaml:"timeout"`       // of one disk, 1s to 5m
 	Files        []string `yaml:"files"`         // globs of smartctl JSON files
 	FilesMaxAge  Duration `yaml:"files_max_age"` // older ones are stale, 1m to 1y

@@ -85,8 +85,8 @@ func (c *checker) guards(g *Guards, t tree) {
 }
 
 func (c *checker) smart(s *Smart, t tree) {
-	between(c, t, s.NVMeInterval, 10*time.Second, 24*time.Hour, "smart", "nvme_interval")
-	between(c, t, s.Interval, 10*time.Second, 24*time.Hour, "smart", "interval")
+	between(c, t, s.NVMeInterval, time.Second, 24*time.Hour, "smart", "nvme_interval")
+	between(c, t, s.Interval, time.Second, 24*time.Hour, "smart", "interval")
 	between(c, t, s.Timeout, time.Second, 5*time.Minute, "smart", "timeout")
 	between(c, t, s.FilesMaxAge, time.Minute, 365*24*time.Hour, "smart", "files_max_age")
 	for i, f := range s.Files {
