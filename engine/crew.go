@@ -64,7 +64,6 @@ func assemble(pl *plan, kind Backend, open opener) (*crew, error) {
 			blocking:  total >= runtime.GOMAXPROCS(0),
 			fdatasync: pl.Streams[l.stream].Sync == Fdatasync,
 		}
-		c.jobs = append(c.jobs, make(chan job, 1))
 		go c.work(i, kind, open, config, opened)
 	}
 	var failed error
@@ -96,6 +95,7 @@ func (c *crew) recruit(pl *plan, kind Backend, total int) error {
 			l.firstSlot = c.slots
 			c.slots += depth
 			c.lanes = append(c.lanes, l)
+			c.jobs = append(c.jobs, make(chan job, 1))
 		}
 	}
 	return nil

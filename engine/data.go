@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
 	"unsafe"
@@ -55,15 +54,16 @@ type content struct {
 	busy   []bool // by index in the pool
 }
 
-// newContent fills pool, which holds at least 2 × depth blocks at stride.
+// newContent fills pool: page-aligned memory that holds at least 2 × depth blocks at stride.
 func newContent(s Stream, codec Codec, key, stampKey uint64, pool []byte, stride int) *content {
 	c := &content{data: s.Data, codec: codec, key: stampKey, pool: pool, block: s.BlockSize, stride: stride}
 	c.busy = make([]bool, len(pool)/stride)
 	if s.Data.Kind == Zero {
 		return c
 	}
-	for off := 0; off+8 <= len(pool); off += 8 {
-		binary.LittleEndian.PutUint64(pool[off:], draw(key, uint64(off)))
+	words := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(pool))), len(pool)/8)
+	for i := range words {
+		words[i] = draw(key, uint64(i))
 	}
 	if s.Data.Kind == Compressible {
 		for i := range c.busy {

@@ -15,7 +15,7 @@ const drainPatience = 5 * time.Second
 // Bounds of the pool that the content of writes is taken from, in bytes per thread. The content comes round again only
 // after so much, far beyond the window of any compressor.
 const (
-	writePool    = 8 << 20
+	writePool    = 4 << 20
 	minWritePool = 1 << 20
 )
 

@@ -103,7 +103,7 @@ func (p *phase) stopped(now int64) bool {
 		return true
 	}
 	if now >= p.deadline {
-		p.halt(now, ending{why: StoppedMaxTime})
+		p.halt(p.deadline, ending{why: StoppedMaxTime}) // however late it is noticed
 		return true
 	}
 	return false
@@ -128,7 +128,10 @@ func (p *phase) laneFull(now int64) {
 // rated says whether what completes now lies between full depth and the last issue.
 func (p *phase) rated(now int64) bool {
 	full, stop := p.fullAt.Load(), p.stopAt.Load()
-	return full != 0 && now > full && (stop == 0 || now <= stop)
+	if stop == 0 {
+		stop = p.deadline
+	}
+	return full != 0 && now > full && now <= stop
 }
 
 // elapsed is the time that rates are computed over; 0 when full depth was never reached.

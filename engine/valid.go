@@ -13,6 +13,8 @@ const (
 	minSamples = 100
 	// maxLagShare is how much of the median response our own lateness may be, at its p99.
 	maxLagShare = 0.1
+	// minLag is below what any loop driven by a timer keeps; it says nothing about the disk.
+	minLag = 10 * time.Microsecond
 )
 
 // judge sets Valid, Reasons and Detail.
@@ -75,7 +77,7 @@ func (j *judgement) samples(stop Limits) {
 
 // lag wants start times kept: what we add to the latency ourselves must be small beside it.
 func (j *judgement) lag() {
-	if j.r.IssueLagP99 == 0 {
+	if j.r.IssueLagP99 <= minLag {
 		return
 	}
 	for op := range j.r.Ops {
