@@ -175,16 +175,28 @@ func reserveInTime(ctx context.Context, reserve func() (reservation, error)) (re
 	}
 }
 
-// settleInTime gives back what was not written. When that fails the disk stays charged, which errs on the safe side.
-func settleInTime(r reservation, written int64) error {
+// settle gives back what was not written. A child that hangs may still write: it keeps the whole reservation until it is gone, and
+// then most is booked. When settling fails the disk stays charged, which errs on the safe side.
+func (m *Monitor) settle(a answer, r reservation, written, most int64, about ...any) {
+	if a.stuck {
+		go func() {
+			<-a.gone
+			m.settle(answer{}, r, most, most, about...)
+		}()
+		return
+	}
 	done := make(chan error, 1)
 	go func() { done <- r.Settle(written, time.Now()) }()
 	t := time.NewTimer(ledgerWait)
 	defer t.Stop()
+	var err error
 	select {
-	case err := <-done:
-		return err
+	case err = <-done:
 	case <-t.C:
-		return fmt.Errorf("the write ledger did not answer within %v", ledgerWait)
+		err = fmt.Errorf("the write ledger did not answer within %v", ledgerWait)
 	}
+	if err != nil {
+		m.log.Warn("writes stay charged in full", append(about, "err", err)...)
+	}
+	m.refreshAccounts()
 }

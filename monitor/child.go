@@ -27,10 +27,11 @@ const (
 
 // answer is what became of a child.
 type answer struct {
-	reply worker.Reply // the final one; Final is false when there was none
-	beat  *worker.Beat // the last sign of life, nil when there was none
-	cause Abort        // why we ended it, "" when we did not
-	stuck bool         // it did not end when it was killed
+	reply worker.Reply  // the final one; Final is false when there was none
+	beat  *worker.Beat  // the last sign of life, nil when there was none
+	cause Abort         // why we ended it, "" when we did not
+	stuck bool          // it did not end when it was killed
+	gone  chan struct{} // stuck only: closed once it has ended after all
 }
 
 // supervise stays with a child until it has answered and is gone, or until it is past all help. It never waits without limit.

@@ -29,6 +29,7 @@ func (t *target) child(ctx context.Context, r worker.Request, p patience, permit
 	if !a.stuck {
 		return a, nil
 	}
+	a.gone = make(chan struct{})
 	permits = append([]*permit{own}, permits...)
 	for _, x := range permits {
 		x.keep()
@@ -41,6 +42,7 @@ func (t *target) child(ctx context.Context, r worker.Request, p patience, permit
 		for range c.Replies() { // a child that comes to its senses must not block on its last words
 		}
 		<-c.Done()
+		close(a.gone)
 		for _, x := range permits {
 			x.giveBack()
 		}
@@ -66,16 +68,11 @@ func (t *target) fill(ctx context.Context, turn *permit) bool {
 	a, err := t.child(ctx, worker.Request{Dir: t.options.Dir, Roots: o.Roots, Prepare: &spec},
 		patience{open: t.m.pace.open, idle: t.m.pace.fillIdle}, []*permit{turn}, t.showFill())
 	if err != nil {
-		_ = settleInTime(reserved, 0)
+		t.m.settle(a, reserved, 0, 0, "target", t.options.Name, "what", "fill")
 		t.refuseAll(refuse(SkipOther, "%v", err))
 		return false
 	}
-	if !a.stuck { // a hung child may still write: its charge stays
-		if err := settleInTime(reserved, filled(a, spec.Size)); err != nil {
-			t.m.log.Warn("the fill stays charged in full", "target", t.options.Name, "err", err)
-		}
-	}
-	t.m.refreshAccounts()
+	t.m.settle(a, reserved, filled(a, spec.Size), spec.Size-block4k, "target", t.options.Name, "what", "fill")
 	return t.takeFill(ctx, a)
 }
 

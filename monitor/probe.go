@@ -61,13 +61,10 @@ func (p *probe) do(ctx context.Context) (run *history.Run, r *refusal) {
 	a, err := p.t.child(ctx, p.request(), p.patience(), []*permit{p.turn, commands}, nil)
 	took := time.Since(start)
 	if err != nil {
-		p.settle(reserved, 0)
+		p.settle(a, reserved, 0)
 		return p.record(start, took, answer{}, judgement{outcome: history.Failed, reason: string(worker.Internal), detail: err.Error()}), nil
 	}
-	if !a.stuck { // a hung child may still write: its charge stays
-		p.settle(reserved, p.written(a))
-	}
-	m.refreshAccounts()
+	p.settle(a, reserved, p.written(a))
 	if e := a.reply.Error; e != nil && a.reply.Result == nil && a.cause == "" {
 		if r := refusalOf(e); r.reason != SkipOther {
 			return nil, r // nothing was issued
@@ -131,11 +128,8 @@ func (p *probe) written(a answer) int64 {
 	}
 }
 
-func (p *probe) settle(r reservation, written int64) {
-	if r == nil {
-		return
-	}
-	if err := settleInTime(r, written); err != nil {
-		p.t.m.log.Warn("a run stays charged in full", "target", p.t.options.Name, "workload", p.w.Name, "err", err)
+func (p *probe) settle(a answer, r reservation, written int64) {
+	if r != nil {
+		p.t.m.settle(a, r, written, p.workload.MaxWritten(), "target", p.t.options.Name, "what", p.w.Name)
 	}
 }

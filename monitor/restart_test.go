@@ -245,7 +245,7 @@ func TestApplyRefusesNonsenseAndChangesNothing(t *testing.T) {
 
 func TestFiguresEndAfterThreeMissedIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, quietSmart)
+		b := newBench(t, quietSmart, freshSnapshots)
 		b.run()
 		b.wait(130 * time.Minute)
 		b.world.change(func() { b.world.places["/data"].fs.ReadOnly = true })
@@ -272,9 +272,11 @@ func TestFiguresEndAfterThreeMissedIntervals(t *testing.T) {
 	})
 }
 
+func freshSnapshots(_ *bench, _ *Options, p *pace) { p.publish = defaultPace().publish }
+
 func TestSnapshotsAreFreshAndNeverChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(_ *bench, _ *Options, p *pace) { p.publish = defaultPace().publish })
+		b := newBench(t, freshSnapshots)
 		if s := b.m.Snapshot(); s == nil {
 			t.Fatal("no snapshot before Run")
 		}

@@ -50,7 +50,7 @@ func (m *Monitor) buildDisk(d *disk, probed bool) DiskState {
 		s.Written = maps.Clone(d.account.Written)
 		if probed {
 			a := *d.account
-			a.Written = s.Written
+			a.Written, a.Reserved = s.Written, maps.Clone(a.Reserved)
 			s.Budget = &a
 		}
 	}

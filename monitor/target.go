@@ -50,7 +50,7 @@ type workload struct {
 	since     time.Time
 	series    map[series]history.Series
 	judged    []SeriesState // of series and measured
-	skipped   *refusal // why the last due run was not started; nil when it was
+	skipped   *refusal      // why the last due run was not started; nil when it was
 	skippedAt time.Time
 	busy      int // skips in a row because others use the disk
 }

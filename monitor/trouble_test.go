@@ -22,7 +22,7 @@ func (b *bench) charged() int64 {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return a.Written[ledger.Probe]
+	return a.Written[ledger.Probe] + a.Reserved[ledger.Probe]
 }
 
 func TestAHungDiskCostsItsOwnTargetOnly(t *testing.T) {
@@ -94,7 +94,13 @@ func TestWhatAHungChildMayWriteStaysCharged(t *testing.T) {
 			}
 		}
 		if got := b.charged(); got != want {
-			t.Errorf("charged %d, want %d", got, want)
+			data := b.target("data")
+			t.Errorf("charged %d, want %d; ran %v, outcomes %v", got, want, b.world.names(0), data.Events.Runs)
+		}
+		b.world.release()
+		b.wait(time.Second)
+		if a, err := b.ledger.Account(b.id("sda"), 2_000_000_000, time.Now()); err != nil || a.Written[ledger.Probe] != want {
+			t.Errorf("once it is gone %v is booked, %v", a, err)
 		}
 		b.stop()
 	})
