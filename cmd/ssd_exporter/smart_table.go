@@ -78,10 +78,7 @@ func (p *tablePrinter) wear(w smart.Wear) string {
 }
 
 func percent(w smart.Wear) string {
-	s := strconv.FormatFloat(100**w.Used, 'f', -1, 64)
-	if i := strings.IndexByte(s, '.'); i >= 0 && len(s) > i+2 {
-		s = strconv.FormatFloat(100**w.Used, 'f', 1, 64)
-	}
+	s := strings.TrimSuffix(strconv.FormatFloat(100**w.Used, 'f', 1, 64), ".0")
 	if w.LowerBound {
 		s = "≥" + s
 	}
