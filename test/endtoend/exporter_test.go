@@ -32,8 +32,7 @@ targets:
 guards: {utilisation: 1, in_flight: 100000, foreign_iops: 1e9, window: 100ms}
 budget: {bytes_per_day: 40GB}
 smart:
-  interval: 2s
-  nvme_interval: 2s
+  nvme_interval: 10s
   files: [%q]
 `
 
