@@ -43,6 +43,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
 	a.log.Writer = stderr
 
 	a.addServe()
+	a.addProbe()
 	a.addSmart()
 	a.addConfig()
 	return a

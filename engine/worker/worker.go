@@ -156,7 +156,8 @@ func (w *Worker) LastBeat() time.Time { return *w.beat.Load() }
 func (w *Worker) PID() int { return w.cmd.Process.Pid }
 
 // Do runs a request to its end and returns the final reply: for commands. beat may be nil. The error is the reply's
-// own *Error, or says why no child could be started.
+// own *Error, or says why no child could be started. The child has been waited for, so that its CPU time counts as its
+// parent's, unless it does not end within 2 s of its answer.
 func Do(ctx context.Context, r Request, beat func(Beat)) (Reply, error) {
 	w, err := Start(ctx, r)
 	if err != nil {
@@ -170,6 +171,10 @@ func Do(ctx context.Context, r Request, beat func(Beat)) (Reply, error) {
 		case beat != nil && reply.Beat != nil:
 			beat(*reply.Beat)
 		}
+	}
+	select {
+	case <-w.Done():
+	case <-time.After(exitGrace):
 	}
 	if final.Error != nil {
 		return final, final.Error
