@@ -82,8 +82,10 @@ func TestSupervise(t *testing.T) {
 		"cannot be killed": {patience: limits, life: func(c *scripted) {
 			c.beat("run", 0)
 		}, want: answer{cause: AbortTimeout, stuck: true}, took: 18 * time.Second, aborts: 1, kills: 1},
-		"never says anything": {patience: limits, life: func(*scripted) {},
-			want: answer{cause: AbortTimeout, stuck: true}, took: 66 * time.Second, aborts: 1, kills: 1},
+		"never says anything": {
+			patience: limits, life: func(*scripted) {},
+			want: answer{cause: AbortTimeout, stuck: true}, took: 66 * time.Second, aborts: 1, kills: 1,
+		},
 		"answers and does not go": {patience: limits, life: func(c *scripted) {
 			c.replies <- worker.Reply{Final: true}
 			close(c.replies)

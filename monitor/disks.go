@@ -222,8 +222,10 @@ func (m *Monitor) leaf(device string) leafDisk {
 		if d.kernel == nil || !d.kernel.Has(device) {
 			continue
 		}
-		l := leafDisk{id: d.id, kernel: d.key, devices: d.kernel.Namespaces, health: d.health, info: d.kernel,
-			asleep: d.inForce().Asleep, mmc: d.kernel.Transport == "mmc"}
+		l := leafDisk{
+			id: d.id, kernel: d.key, devices: d.kernel.Namespaces, health: d.health, info: d.kernel,
+			asleep: d.inForce().Asleep, mmc: d.kernel.Transport == "mmc",
+		}
 		if len(l.devices) == 0 {
 			l.devices = []string{d.kernel.Kernel}
 		}

@@ -6,8 +6,11 @@
 //
 // It promises:
 //
+//   - The first pass runs every workload, as soon as there is a filled file. A run that is skipped is due again at the
+//     target's next pass.
 //   - A probe never starts on a disk that is busy with others, hot, read-only, failing, rebuilding, on battery, worn (for
-//     writes), over budget (for writes), or still held by an earlier run; each skip is counted by reason.
+//     writes), over budget (for writes), or still held by an earlier run; each skip is counted by reason. The one exception:
+//     a host that is always busy gets, after eight skips, half a second of reading, marked contended.
 //   - One probe at a time per physical disk; S.M.A.R.T. reads and probes of one disk take turns.
 //   - Every byte written is reserved in the ledger before, and settled after.
 //   - Contended runs never enter a baseline.

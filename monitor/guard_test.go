@@ -54,6 +54,7 @@ func TestEveryReasonToSkip(t *testing.T) {
 			b.write("sys/class/power_supply/BAT0/status", "Discharging\n")
 		}, reason: SkipBattery, problem: "battery"},
 		"file locked by another process": {story: func(b *bench) {
+			b.world.silent = true
 			b.world.answer = func(r worker.Request) (worker.Reply, bool) {
 				return worker.Reply{Error: &worker.Error{Kind: worker.Busy, Message: "locked by another process"}}, r.Run != nil
 			}
@@ -62,7 +63,7 @@ func TestEveryReasonToSkip(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(t)
+				b := newBench(t, func(_ *bench, o *Options, _ *pace) { o.PerDay = new(int64(1e12)) })
 				b.run()
 				b.wait(30 * time.Minute)
 				b.world.change(func() { c.story(b) })

@@ -29,8 +29,14 @@ func TestMarks(t *testing.T) {
 		"another unit, much less":     {[]poll{{50 * tb, "x", 50 * tb}, {1 * tb, "y", 50 * tb}, {1*tb + 7, "y", 50*tb + 7}}, 1},
 		"the source goes and returns": {[]poll{{100, "x", 100}, {7000, "y", 100}, {7010, "y", 110}, {112, "x", 110}, {115, "x", 113}}, 2},
 		"wrapped at 2^32 sectors, counted on after a while": {[]poll{
-			{2 * tb, "a", 2 * tb}, {tb / 10, "a", 2 * tb}, {tb/10 + 1, "a", 2 * tb}, {tb/10 + 2, "a", 2 * tb}, {tb/10 + 3, "a", 2 * tb},
-			{tb/10 + 4, "a", 2 * tb}, {tb/10 + 5, "a", 2 * tb}, {tb/10 + 9, "a", 2*tb + 4},
+			{2 * tb, "a", 2 * tb},
+			{tb / 10, "a", 2 * tb},
+			{tb/10 + 1, "a", 2 * tb},
+			{tb/10 + 2, "a", 2 * tb},
+			{tb/10 + 3, "a", 2 * tb},
+			{tb/10 + 4, "a", 2 * tb},
+			{tb/10 + 5, "a", 2 * tb},
+			{tb/10 + 9, "a", 2*tb + 4},
 		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -199,19 +199,20 @@ func refusalOf(e *worker.Error) *refusal {
 // refuseAll skips every due workload for one reason, which is the target's problem then.
 func (t *target) refuseAll(r *refusal) {
 	t.m.change(func() {
-		now := time.Now()
-		for _, w := range t.due(now) {
-			w.next = t.schedule.next(w.index, now)
+		for _, w := range t.due(time.Now()) {
 			t.skip(w, r)
 		}
 		t.setProblem(r.text)
 	})
 }
 
-// skip counts a due run that is not started. Monitor.mu is held.
+// skip counts a due run that is not started. It is due again at the target's next pass, whatever its own interval: what is wanted
+// every six hours must not be missing for twelve because of one busy second. Monitor.mu is held.
 func (t *target) skip(w *workload, r *refusal) {
+	now := time.Now()
 	t.events.Skipped[r.reason]++
-	w.skipped, w.skippedAt = r, time.Now()
+	w.skipped, w.skippedAt = r, now
+	w.next = t.schedule.Next(now)
 	if r.reason == SkipBusy {
 		w.busy++
 	}

@@ -150,11 +150,17 @@ func (t *target) loop(ctx context.Context, previous *target) {
 	t.turn <- struct{}{} // a pass that cron started bounds itself once its context has ended
 }
 
-// prepare runs passes until there is something to probe, ever more rarely.
+// prepare runs passes, ever more rarely, until there is something to probe and every workload has been run once. After a while a
+// disk that is busy again and again is left to the schedule.
 func (t *target) prepare(ctx context.Context) {
-	for wait := t.m.pace.retry; ; wait = min(2*wait, t.m.pace.retryMost) {
+	wait := t.m.pace.retry
+	for tries := 0; ; {
 		t.job.Run()
-		if t.isReady() {
+		ready, missing := t.progressOf()
+		if ready {
+			tries++
+		}
+		if ready && (!missing || tries > firstTries) {
 			return
 		}
 		timer := time.NewTimer(wait)
@@ -164,13 +170,39 @@ func (t *target) prepare(ctx context.Context) {
 			timer.Stop()
 			return
 		}
+		wait = min(2*wait, t.m.pace.retryMost)
+		t.m.change(func() { t.makeFirstDue(time.Now()) })
 	}
 }
 
-func (t *target) isReady() bool {
+// firstTries is how often a first run is tried outside of the schedule.
+const firstTries = 5
+
+// progressOf says whether there is something to probe, and whether the first run of a workload is missing only because others
+// needed the disk just then.
+func (t *target) progressOf() (ready, missing bool) {
 	t.m.mu.Lock()
 	defer t.m.mu.Unlock()
-	return t.ready
+	for _, w := range t.workloads {
+		if w.last == nil && w.skipped != nil && (w.skipped.reason == SkipBusy || w.skipped.reason == SkipUnfinished) {
+			missing = true
+		}
+	}
+	return t.ready, missing
+}
+
+func (t *target) isReady() bool {
+	ready, _ := t.progressOf()
+	return ready
+}
+
+// makeFirstDue makes due what has never been run.
+func (t *target) makeFirstDue(now time.Time) {
+	for _, w := range t.workloads {
+		if w.last == nil && t.ready {
+			w.next = now
+		}
+	}
 }
 
 // makeDue sets when each workload is due: at once when its last attempt is older than its interval, else by the schedule.

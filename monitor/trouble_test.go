@@ -124,8 +124,10 @@ func TestHowRunsEnd(t *testing.T) {
 		answer func(engine.Workload) worker.Reply
 		want   ending
 	}{
-		"good": {func(w engine.Workload) worker.Reply { return worker.Reply{Result: result(w, func(*engine.Result) {})} },
-			ending{history.Success, "", true, all}},
+		"good": {
+			func(w engine.Workload) worker.Reply { return worker.Reply{Result: result(w, func(*engine.Result) {})} },
+			ending{history.Success, "", true, all},
+		},
 		"wrote less than reserved": {func(w engine.Workload) worker.Reply {
 			return worker.Reply{Result: result(w, func(r *engine.Result) { r.Written /= 2 })}
 		}, ending{history.Success, "", true, half}},
@@ -318,6 +320,55 @@ func TestPlacesThatCannotBeProbed(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAFirstRunThatMetABusyDiskIsTriedAgainSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, quietSmart)
+		stop := make(chan struct{})
+		go func() {
+			for n := 0; ; n++ {
+				b.counters("sda", n*999, 0, 0)
+				select {
+				case <-time.After(time.Second):
+				case <-stop:
+					return
+				}
+			}
+		}()
+		b.run()
+		b.wait(50 * time.Second)
+		if data := b.target("data"); data.Events.Skipped[SkipBusy] != 9 || !strings.Contains(data.Problem, "999 I/Os per second") {
+			t.Errorf("skipped %v, problem %q", data.Events.Skipped, data.Problem)
+		}
+		close(stop)
+		b.wait(time.Minute)
+		if data := b.target("data"); data.Events.Runs[history.Success] != 9 || data.Problem != "" {
+			t.Errorf("outcomes %v, problem %q", data.Events.Runs, data.Problem)
+		}
+		b.stop()
+	})
+}
+
+func TestASkippedRunIsDueAtTheNextPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, quietSmart, func(_ *bench, o *Options, _ *pace) { o.PerDay = new(int64(1e12)) })
+		b.run()
+		b.wait(5 * time.Minute)
+		due := b.target("data").workload("write_1m_q2").Next
+		time.Sleep(time.Until(due) - time.Minute)
+		b.world.change(func() { b.world.places["/data"].fs.Rebuild = true })
+		b.wait(5 * time.Minute)
+		b.world.change(func() { b.world.places["/data"].fs.Rebuild = false })
+		if w := b.target("data").workload("write_1m_q2"); w.Skipped != SkipRebuilding || !w.Next.Equal(due.Add(15*time.Minute)) {
+			t.Errorf("skipped %q, next %v, was due %v", w.Skipped, w.Next, due)
+		}
+		b.wait(15 * time.Minute)
+		if w := b.target("data").workload("write_1m_q2"); w.Last.Start.Before(due) || !w.Next.Equal(due.Add(6*time.Hour)) {
+			t.Errorf("last run %v, next %v, was due %v", w.Last.Start, w.Next, due)
+		}
+		b.stop()
+	})
 }
 
 func TestAProblemThatIsSolvedEndsByItself(t *testing.T) {

@@ -18,6 +18,7 @@ type world struct {
 	places  map[string]*place
 	log     []event
 	free    chan struct{}                               // closed: hung children end
+	silent  bool                                        // children do not come so far as to write
 	answer  func(r worker.Request) (worker.Reply, bool) // in place of the usual answer, when true
 	took    func(w engine.Workload) time.Duration       // of a run
 	shape   func(w engine.Workload, res *engine.Result) // changes a result
@@ -148,7 +149,7 @@ func what(r worker.Request) string {
 // live is a child's life; it ends early when it is aborted or killed.
 func (w *world) live(c *fakeChild, r worker.Request) (worker.Reply, bool) {
 	w.mu.Lock()
-	answer, took, p := w.answer, w.took, w.places[r.Dir]
+	answer, took, p, silent := w.answer, w.took, w.places[r.Dir], w.silent
 	w.mu.Unlock()
 	if p == nil {
 		return worker.Reply{Error: &worker.Error{Kind: worker.Missing, Message: r.Dir + ": no such folder"}}, true
@@ -163,7 +164,11 @@ func (w *world) live(c *fakeChild, r worker.Request) (worker.Reply, bool) {
 		if took != nil {
 			length = took(r.Run.Workload)
 		}
-		c.replies <- worker.Reply{Beat: &worker.Beat{Phase: "run", Written: r.Run.Workload.MaxWritten() / 2}}
+		beat := worker.Beat{Phase: "run", Written: r.Run.Workload.MaxWritten() / 2}
+		if silent {
+			beat = worker.Beat{Phase: "open"}
+		}
+		c.replies <- worker.Reply{Beat: &beat}
 	}
 	select {
 	case <-time.After(length):

@@ -34,13 +34,11 @@ func open(t *testing.T, path string) *Store {
 	return s
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func run(target, workload string, at time.Time, o Outcome) Run {
 	return Run{
 		Target: target, Workload: workload, Disks: []blockdev.ID{"M_S"}, Start: at, Duration: 2 * time.Second, Outcome: o,
-		Ops:         [2]*OpStats{{IOs: 4000, IOPS: 2000, Latency: Quantiles{P50: ptr(80 * time.Microsecond)}}, nil},
-		Fingerprint: engine.Fingerprint{Engine: engine.URing, Chunk: 4}, ForeignIOPS: ptr(1.5),
+		Ops:         [2]*OpStats{{IOs: 4000, IOPS: 2000, Latency: Quantiles{P50: new(80 * time.Microsecond)}}, nil},
+		Fingerprint: engine.Fingerprint{Engine: engine.URing, Chunk: 4}, ForeignIOPS: new(1.5),
 	}
 }
 
@@ -51,11 +49,15 @@ func TestEverythingSurvivesAReopen(t *testing.T) {
 	key := Key{"data", "read", "read", "p50"}
 	c := Commit{
 		Runs:    []Run{good, failed},
-		Samples: []Sample{{At: t0, Disk: "M_S", Health: &smart.Health{Wear: smart.Wear{Used: ptr(0.25)}, Temperatures: map[string]float64{"composite": 40}}}},
-		Series: map[Key]Series{key: {Fingerprint: good.Fingerprint, Baseline: trend.Baseline{Samples: []float64{1, 2}},
-			Earlier: []Series{{Fingerprint: engine.Fingerprint{Engine: engine.Pread}}}}},
-		Marks: map[blockdev.ID]Marks{"M_S": {High: map[string]uint64{"host_written": 1 << 60}, Corrections: map[string]uint64{"host_written": 2},
-			Source: map[string]string{"host_written": "attribute 241"}, Offset: map[string]int64{"host_written": -5}}},
+		Samples: []Sample{{At: t0, Disk: "M_S", Health: &smart.Health{Wear: smart.Wear{Used: new(0.25)}, Temperatures: map[string]float64{"composite": 40}}}},
+		Series: map[Key]Series{key: {
+			Fingerprint: good.Fingerprint, Baseline: trend.Baseline{Samples: []float64{1, 2}},
+			Earlier: []Series{{Fingerprint: engine.Fingerprint{Engine: engine.Pread}}},
+		}},
+		Marks: map[blockdev.ID]Marks{"M_S": {
+			High: map[string]uint64{"host_written": 1 << 60}, Corrections: map[string]uint64{"host_written": 2},
+			Source: map[string]string{"host_written": "attribute 241"}, Offset: map[string]int64{"host_written": -5},
+		}},
 	}
 	if err := s.Commit(c); err != nil {
 		t.Fatal(err)
@@ -103,7 +105,7 @@ func TestRunsComeOldestFirstFromATimeOn(t *testing.T) {
 	}
 	stop := errors.New("enough")
 	n := 0
-	if err := s.Runs("", t0, func(Run) error { n++; return stop }); err != stop || n != 1 {
+	if err := s.Runs("", t0, func(Run) error { n++; return stop }); !errors.Is(err, stop) || n != 1 {
 		t.Errorf("stopped with %v after %d", err, n)
 	}
 }
@@ -143,7 +145,7 @@ func TestReadingsAreStoredOnLastingChangeAndOnceADay(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "h"))
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	poll := func(minutes int, wear, temp float64) {
-		h := &smart.Health{Wear: smart.Wear{Used: ptr(wear)}, Temperatures: map[string]float64{"composite": temp}, HostWritten: ptr(uint64(minutes)), Attributes: []smart.Attribute{{ID: 5}}}
+		h := &smart.Health{Wear: smart.Wear{Used: new(wear)}, Temperatures: map[string]float64{"composite": temp}, HostWritten: new(uint64(minutes)), Attributes: []smart.Attribute{{ID: 5}}}
 		if err := s.Commit(Commit{Samples: []Sample{{At: at.Add(time.Duration(minutes) * time.Minute), Disk: "d", Health: h}}}); err != nil {
 			t.Fatal(err)
 		}
