@@ -425,12 +425,12 @@ func (b bench) streams(t *testing.T) {
 }
 
 func (b bench) open(t *testing.T) {
-	w := mix(800, 16, Limits{MaxTime: time.Second})
-	w.Streams[0].Arrival, w.Streams[0].Rate = Paced, 300
+	w := mix(800, 16, Limits{MaxTime: time.Second / 2})
+	w.Streams[0].Arrival, w.Streams[0].Rate = Paced, 400
 	r := b.run(t, t.Context(), w, b.environment())
 	o := [2]int64{r.Ops[Read].IOs + r.Ops[Read].Censored, r.Ops[Write].IOs + r.Ops[Write].Censored}
-	if o[Read]+o[Write] != 300 {
-		t.Errorf("%v I/Os were intended in 1 s at 300 IOPS", o)
+	if o[Read]+o[Write] != 200 {
+		t.Errorf("%v I/Os were intended in 0.5 s at 400 IOPS", o)
 	}
 	for _, op := range r.Ops {
 		if op.Response.Count() != op.IOs+op.Censored || op.Service.Count() != op.IOs || op.Service.Max() > op.Response.Max() {

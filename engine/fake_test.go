@@ -35,7 +35,7 @@ const never = time.Duration(1 << 62)
 func (d *fakeDisk) now() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.clock += 500 // looking takes time, or a loop that polls would never end
+	d.clock += 100 // looking takes time, or a loop that polls would never end
 	return d.clock
 }
 

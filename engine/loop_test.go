@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"math"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -79,15 +81,15 @@ func TestAStallShowsInTheOpenLoopAndHidesInTheClosedOne(t *testing.T) {
 
 func TestPacedArrivalsKeepTheirTimes(t *testing.T) {
 	d := &fakeDisk{}
-	w := mix(800, 16, Limits{MaxTime: 4 * time.Second})
+	w := mix(800, 16, Limits{MaxTime: 2 * time.Second})
 	w.Streams[0].Arrival, w.Streams[0].Rate = Paced, 250
 	r := runFake(t, d, w)
-	if got := [2]int64{r.Ops[Read].IOs, r.Ops[Write].IOs}; got != [2]int64{800, 200} {
-		t.Errorf("reads and writes %v in 4 s at 250 IOPS, want 800 and 200", got)
+	if got := [2]int64{r.Ops[Read].IOs, r.Ops[Write].IOs}; got != [2]int64{400, 100} {
+		t.Errorf("reads and writes %v in 2 s at 250 IOPS, want 400 and 100", got)
 	}
 	start := d.log[0].at
 	for i, io := range d.log {
-		if late := io.at - start - time.Duration(i)*4*time.Millisecond; late < -time.Microsecond || late > 10*time.Microsecond {
+		if late := io.at - start - time.Duration(i)*4*time.Millisecond; late < -2*time.Microsecond || late > 10*time.Microsecond {
 			t.Fatalf("I/O %d was issued %v after its time", i, late)
 		}
 	}
@@ -100,33 +102,33 @@ func TestPacedArrivalsKeepTheirTimes(t *testing.T) {
 }
 
 func TestPoissonArrivalsAreExponentialAndTheSameForOneSeed(t *testing.T) {
-	times := func(seed uint64) []time.Duration {
-		d := &fakeDisk{latency: func(fakeIO) time.Duration { return time.Microsecond }}
-		w := reads(64, Limits{MaxTime: 8 * time.Second})
-		w.Seed = seed
-		w.Streams[0].Arrival, w.Streams[0].Rate = Poisson, 500
-		runFake(t, d, w)
-		var at []time.Duration
-		for _, io := range d.log {
-			at = append(at, io.at)
+	times := func(seed uint64) []int64 {
+		src := newSource(Stream{Arrival: Poisson, Rate: 1000}, area{}, seed, 1, 0, false)
+		at := make([]int64, 10000)
+		for i := range at {
+			n, a := src.arrivals.next()
+			if n != uint64(i) {
+				t.Fatalf("arrival %d has number %d", i, n)
+			}
+			at[i] = a
 		}
 		return at
 	}
-	a, b := times(7), times(7)
-	if len(a) != len(b) {
-		t.Errorf("%d and %d I/Os for the same seed", len(a), len(b))
+	a := times(7)
+	if !slices.Equal(a, times(7)) || slices.Equal(a, times(8)) {
+		t.Error("the times are not those of the seed")
 	}
-	// 4,000 expected; the spread of a Poisson count is its root.
-	if n := float64(len(a)); math.Abs(n-4000) > 5*math.Sqrt(4000) {
-		t.Errorf("%.0f I/Os in 8 s at 500 IOPS", n)
+	// 10,000 arrivals at 1,000 per second take 10 s; the spread is the root of their number.
+	if s := float64(a[len(a)-1]) / 1e9; math.Abs(s-10) > 5*10/math.Sqrt(10000) {
+		t.Errorf("10,000 arrivals took %.2f s", s)
 	}
 	long := 0
 	for i := 1; i < len(a); i++ {
-		if a[i]-a[i-1] > 2*time.Millisecond {
+		if a[i]-a[i-1] > int64(time.Millisecond) {
 			long++
 		}
 	}
-	if share := float64(long) / float64(len(a)); math.Abs(share-1/math.E) > 0.05 {
+	if share := float64(long) / 10000; math.Abs(share-1/math.E) > 0.02 {
 		t.Errorf("a share of %.3f of the times between is longer than their mean, want 1/e", share)
 	}
 }
@@ -157,9 +159,9 @@ func TestUnsentAndUnfinishedIOsAreCensoredAtTheirAge(t *testing.T) {
 func TestOurOwnLatenessMakesTheRunInvalid(t *testing.T) {
 	d := &fakeDisk{}
 	e := d.environment()
-	looked := 0
+	var looked atomic.Int64
 	e.now = func() int64 {
-		if looked++; looked%500 == 0 {
+		if looked.Add(1)%500 == 0 {
 			d.mu.Lock()
 			d.clock += int64(3 * time.Millisecond) // the thread was not scheduled
 			d.mu.Unlock()
