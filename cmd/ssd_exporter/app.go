@@ -46,6 +46,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
 	a.addProbe()
 	a.addSmart()
 	a.addConfig()
+	a.addAssets()
 	return a
 }
 

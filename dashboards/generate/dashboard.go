@@ -26,10 +26,13 @@ type variable struct {
 	all                bool // all or several, else one
 }
 
+// model is Grafana's own. Its second version would need Grafana 12; every Grafana in use reads this one, and newer ones convert it.
+type model = dashboard.Dashboard //nolint:staticcheck // deprecated in favour of the second version
+
 // width is that of Grafana's grid.
 const width = 24
 
-func (s spec) build() (*dashboard.Dashboard, error) {
+func (s spec) build() (*model, error) {
 	d := dashboard.NewDashboard()
 	d.Uid, d.Title, d.Description = &s.uid, &s.title, &s.about
 	d.Tags = []string{"ssd_exporter"}

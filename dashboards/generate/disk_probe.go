@@ -110,8 +110,10 @@ func diskRuns() section {
 			kind: rows, title: "Targets", about: "The probed places on this disk.", unit: "none", none: noProbe, width: 8,
 			queries: []query{{expr: ofTargets("ssd_probe_target_info", "")}},
 			columns: []column{
-				{field: "target", title: "Target"}, {field: "path", title: "Path"},
-				{field: "fstype", title: "File system"}, {field: "profile", title: "Profile"},
+				{field: "target", title: "Target"},
+				{field: "path", title: "Path"},
+				{field: "fstype", title: "File system"},
+				{field: "profile", title: "Profile"},
 			},
 		},
 		schedule(),

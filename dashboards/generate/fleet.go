@@ -155,8 +155,12 @@ func wearDistribution() panel {
 		unit: "none", none: "no exporter answers", width: 8,
 	}
 	for _, b := range []struct{ legend, from, to string }{
-		{"below 20 %", "-1", "0.2"}, {"20 to 40 %", "0.2", "0.4"}, {"40 to 60 %", "0.4", "0.6"}, {"60 to 80 %", "0.6", "0.8"},
-		{"80 to 100 %", "0.8", "1"}, {"100 % and more", "1", "1000"},
+		{"below 20 %", "-1", "0.2"},
+		{"20 to 40 %", "0.2", "0.4"},
+		{"40 to 60 %", "0.4", "0.6"},
+		{"60 to 80 %", "0.6", "0.8"},
+		{"80 to 100 %", "0.8", "1"},
+		{"100 % and more", "1", "1000"},
 	} {
 		p.queries = append(p.queries, query{countOf(wear + " >= " + b.from + " < " + b.to), b.legend})
 	}

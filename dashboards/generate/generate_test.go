@@ -51,7 +51,7 @@ func TestTheCommittedDashboardsAreThoseThatTheGeneratorMakes(t *testing.T) {
 }
 
 // decode reads a dashboard as strictly as Grafana's schema allows.
-func decode(raw []byte) (dashboard.Dashboard, error) {
+func decode(raw []byte) (model, error) {
 	r := cog.NewRuntime()
 	r.RegisterDataqueryVariant(prometheus.VariantConfig())
 	r.RegisterPanelcfgVariant(bargauge.VariantConfig())
@@ -60,11 +60,11 @@ func decode(raw []byte) (dashboard.Dashboard, error) {
 	r.RegisterPanelcfgVariant(timeseries.VariantConfig())
 	// On success the strict decoder returns a typed nil, an error that is not nil and holds no errors, and it loses panels on the way
 	// for the same reason. It finds what is wrong; the plain decoder reads.
-	err := new(dashboard.Dashboard).UnmarshalJSONStrict(raw)
+	err := new(model).UnmarshalJSONStrict(raw)
 	if list, ok := errors.AsType[cog.BuildErrors](err); !ok || len(list) > 0 {
-		return dashboard.Dashboard{}, err
+		return model{}, err
 	}
-	var d dashboard.Dashboard
+	var d model
 	return d, json.Unmarshal(raw, &d)
 }
 
@@ -96,7 +96,7 @@ func TestGrafanasSchemaKnowsEveryField(t *testing.T) {
 }
 
 // each calls f with every panel of every dashboard.
-func each(t *testing.T, f func(t *testing.T, d dashboard.Dashboard, p *dashboard.Panel)) {
+func each(t *testing.T, f func(t *testing.T, d model, p *dashboard.Panel)) {
 	for name := range specs() {
 		d, err := decode(committed(t, name))
 		if err != nil {
@@ -116,7 +116,7 @@ func each(t *testing.T, f func(t *testing.T, d dashboard.Dashboard, p *dashboard
 }
 
 func TestEveryPanelSaysWhatItShowsAndWhyItMayBeEmpty(t *testing.T) {
-	each(t, func(t *testing.T, _ dashboard.Dashboard, p *dashboard.Panel) {
+	each(t, func(t *testing.T, _ model, p *dashboard.Panel) {
 		d := p.FieldConfig.Defaults
 		if p.Description == nil || !strings.HasSuffix(*p.Description, ".") {
 			t.Error("no description in whole sentences")
@@ -135,7 +135,7 @@ func TestEveryPanelSaysWhatItShowsAndWhyItMayBeEmpty(t *testing.T) {
 
 func TestEveryQueryIsBoundToTheChosenPrometheusAndHosts(t *testing.T) {
 	selector := regexp.MustCompile(`\b(ssd_[a-z0-9_]+|up|process_start_time_seconds)(\{[^}]*\})?`)
-	each(t, func(t *testing.T, d dashboard.Dashboard, p *dashboard.Panel) {
+	each(t, func(t *testing.T, d model, p *dashboard.Panel) {
 		if *p.Datasource.Uid != "${datasource}" {
 			t.Errorf("bound to the data source %s", *p.Datasource.Uid)
 		}
@@ -167,7 +167,7 @@ func TestEveryQueryIsBoundToTheChosenPrometheusAndHosts(t *testing.T) {
 // A histogram has _bucket series or is native, never both, and which of them depends on Prometheus. A panel must work with either.
 func TestQuantilesWorkWithBothKindsOfHistograms(t *testing.T) {
 	found := false
-	each(t, func(t *testing.T, _ dashboard.Dashboard, p *dashboard.Panel) {
+	each(t, func(t *testing.T, _ model, p *dashboard.Panel) {
 		for _, target := range p.Targets {
 			expr := target.(*prometheus.Dataquery).Expr
 			if !strings.Contains(expr, "histogram_quantile") {
