@@ -49,10 +49,9 @@ func (d *fakeDisk) environment() environment {
 
 // fakeBackend is one thread's way to a fakeDisk.
 type fakeBackend struct {
-	disk    *fakeDisk
-	queued  []fakeEnd
-	flying  []fakeEnd
-	handled int
+	disk   *fakeDisk
+	queued []fakeEnd
+	flying []fakeEnd
 }
 
 type fakeEnd struct {

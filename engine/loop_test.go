@@ -82,18 +82,18 @@ func TestAStallShowsInTheOpenLoopAndHidesInTheClosedOne(t *testing.T) {
 func TestPacedArrivalsKeepTheirTimes(t *testing.T) {
 	d := &fakeDisk{}
 	w := mix(800, 16, Limits{MaxTime: 2 * time.Second})
-	w.Streams[0].Arrival, w.Streams[0].Rate = Paced, 250
+	w.Streams[0].Arrival, w.Streams[0].Rate = Paced, 500
 	r := runFake(t, d, w)
-	if got := [2]int64{r.Ops[Read].IOs, r.Ops[Write].IOs}; got != [2]int64{400, 100} {
-		t.Errorf("reads and writes %v in 2 s at 250 IOPS, want 400 and 100", got)
+	if got := [2]int64{r.Ops[Read].IOs, r.Ops[Write].IOs}; got != [2]int64{800, 200} {
+		t.Errorf("reads and writes %v in 2 s at 500 IOPS, want 800 and 200", got)
 	}
 	start := d.log[0].at
 	for i, io := range d.log {
-		if late := io.at - start - time.Duration(i)*4*time.Millisecond; late < -2*time.Microsecond || late > 10*time.Microsecond {
+		if late := io.at - start - time.Duration(i)*2*time.Millisecond; late < -2*time.Microsecond || late > 10*time.Microsecond {
 			t.Fatalf("I/O %d was issued %v after its time", i, late)
 		}
 	}
-	if math.Abs(r.TotalIOPS()-250) > 1 || r.IssueLagP99 > 10*time.Microsecond || !r.Valid {
+	if math.Abs(r.TotalIOPS()-500) > 1 || r.IssueLagP99 > 10*time.Microsecond || !r.Valid {
 		t.Errorf("%.1f IOPS, lag %v, valid %v (%s)", r.TotalIOPS(), r.IssueLagP99, r.Valid, r.Detail)
 	}
 	if r.Ops[Read].Service.Count() != r.Ops[Read].IOs {

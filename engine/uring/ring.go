@@ -262,7 +262,7 @@ func (r *Ring) Close() {
 	if r.enterFlags&enterRegisteredRing != 0 {
 		// The thread's registration holds a reference: without this the ring would live as long as the thread.
 		up := ringUpdate{offset: uint32(r.enterFD)}
-		r.register(unregisterRingFDs, unsafe.Pointer(&up), 1)
+		_ = r.register(unregisterRingFDs, unsafe.Pointer(&up), 1)
 		r.enterFlags = 0
 	}
 	// Unmapping and closing what is ours does not fail, and nothing could be done about it.
