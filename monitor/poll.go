@@ -45,7 +45,7 @@ func (m *Monitor) poll(ctx context.Context) time.Duration {
 			}
 		}
 	}
-	var due []*disk
+	var due []dueDisk
 	m.change(func() {
 		m.note("disks", problem("the disks of this host cannot be listed", err))
 		if err == nil {
@@ -84,9 +84,15 @@ func (m *Monitor) nothingToRead(s SmartOptions, pollable map[string]bool) string
 	}
 }
 
+// dueDisk is a disk to be read, and where the kernel had it when that was decided: a scan may meanwhile have changed it.
+type dueDisk struct {
+	*disk
+	at blockdev.Disk
+}
+
 // dueForPoll marks and returns the disks to be read now.
-func (m *Monitor) dueForPoll(s SmartOptions, pollable map[string]bool, now time.Time) []*disk {
-	var due []*disk
+func (m *Monitor) dueForPoll(s SmartOptions, pollable map[string]bool, now time.Time) []dueDisk {
+	var due []dueDisk
 	for _, d := range m.sortedDisks() {
 		if d.kernel == nil || d.polling {
 			continue
@@ -107,7 +113,7 @@ func (m *Monitor) dueForPoll(s SmartOptions, pollable map[string]bool, now time.
 			continue
 		}
 		d.polled, d.polling = now, true
-		due = append(due, d)
+		due = append(due, dueDisk{d, *d.kernel})
 	}
 	return due
 }
@@ -122,8 +128,8 @@ func (m *Monitor) announceFirstPoll(reads *sync.WaitGroup) {
 
 // read reads one disk when its turn comes, with a deadline. A reader that does not come back keeps the disk's gate, so that
 // nothing else is sent to it, and costs nobody else anything.
-func (m *Monitor) read(ctx context.Context, o Options, d *disk) {
-	s := o.Smart
+func (m *Monitor) read(ctx context.Context, o Options, due dueDisk) {
+	d, s := due.disk, o.Smart
 	turn, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	p, err := m.gates.acquire(turn, "a S.M.A.R.T. read of "+d.key, commandGate(d.key))
@@ -136,7 +142,7 @@ func (m *Monitor) read(ctx context.Context, o Options, d *disk) {
 	done := make(chan readResult, 1)
 	go func() {
 		defer stop()
-		r := m.readOnce(limit, s.Reader, o.Roots, *d.kernel)
+		r := m.readOnce(limit, s.Reader, o.Roots, due.at)
 		p.release()
 		done <- r
 	}()
