@@ -187,7 +187,7 @@ func (m *Monitor) takeReport(d *disk, r fileReport, maxAge time.Duration, now ti
 	if d.file == nil {
 		d.file = &source{}
 	}
-	f, before := d.file, d.file.Problem
+	f, before := d.file, d.file.Reason
 	d.said = r.health.Identity
 	age := now.Sub(r.at)
 	switch {
@@ -203,7 +203,7 @@ func (m *Monitor) takeReport(d *disk, r fileReport, maxAge time.Duration, now ti
 	default:
 		f.succeed(r.health, r.at, 0)
 	}
-	m.logChange("reading a S.M.A.R.T. report", r.path, before, f.Problem)
+	m.logChange("reading a S.M.A.R.T. report", r.path, string(before), string(f.Reason), f.Problem)
 }
 
 // path is the file of a source that is one.

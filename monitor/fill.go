@@ -64,7 +64,7 @@ func (t *target) fill(ctx context.Context, turn *permit) bool {
 		t.refuseAll(r)
 		return false
 	}
-	t.m.change(func() { t.phase, t.progress = phaseFilling, 0; t.setProblem("") })
+	t.m.change(func() { t.phase, t.progress = phaseFilling, 0; t.setProblem(nil) })
 	a, err := t.child(ctx, worker.Request{Dir: t.options.Dir, Roots: o.Roots, Prepare: &spec},
 		patience{open: t.m.pace.open, idle: t.m.pace.fillIdle}, []*permit{turn}, t.showFill())
 	if err != nil {

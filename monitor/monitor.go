@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -307,27 +308,34 @@ func (m *Monitor) watchStore() {
 		return
 	}
 	if since, late := m.recorder.late(time.Now()); late {
-		m.note("store", fmt.Sprintf("history has not been stored for %v: the disk under %s does not answer", since.Round(time.Second), m.options.StateDir))
+		m.note("store", fmt.Sprintf("history has not been stored since %s UTC: the disk under %s does not answer", since.UTC().Format(time.DateTime), m.options.StateDir))
 	}
 }
 
-// note says something about the host, or takes it back with "". It is logged once per change. Monitor.mu is held.
+// note says something about the host, or takes it back with "". Monitor.mu is held.
 func (m *Monitor) note(about, text string) {
-	if m.notes[about] == text {
-		return
-	}
-	m.logChange("note", about, m.notes[about], text)
+	m.logChange("note", about, withoutFigures(m.notes[about]), withoutFigures(text), text)
 	m.notes[about] = text
 }
 
-// logChange logs a problem that came, changed or went.
-func (m *Monitor) logChange(doing, what, before, now string) {
+// withoutFigures is what stays of a text whose ages and counts move: a change of these alone is not worth a line in the log.
+func withoutFigures(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r == '.' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// logChange logs a problem that came, changed its kind, or went ("").
+func (m *Monitor) logChange(doing, what, before, now, text string) {
 	switch {
 	case before == now:
 	case now == "":
-		m.log.Info(doing+" works again", "what", what)
+		m.log.Info(doing+": works again", "what", what)
 	default:
-		m.log.Warn(doing, "what", what, "problem", now)
+		m.log.Warn(doing, "what", what, "problem", text)
 	}
 }
 

@@ -70,9 +70,9 @@ func (t *target) probeDue(ctx context.Context, turn *permit) {
 	t.m.change(func() {
 		t.compareCold(done)
 		if len(done) == 0 && refused != nil {
-			t.setProblem(refused.text)
+			t.setProblem(refused)
 		} else if len(done) > 0 {
-			t.setProblem("")
+			t.setProblem(nil)
 		}
 	})
 }
@@ -202,7 +202,7 @@ func (t *target) refuseAll(r *refusal) {
 		for _, w := range t.due(time.Now()) {
 			t.skip(w, r)
 		}
-		t.setProblem(r.text)
+		t.setProblem(r)
 	})
 }
 
@@ -219,13 +219,15 @@ func (t *target) skip(w *workload, r *refusal) {
 	t.m.log.Debug("probe skipped", "target", t.options.Name, "workload", w.Name, "reason", r.reason, "why", r.text)
 }
 
-// setProblem says why nothing is measured, or "" when something is; it is logged once per change. Monitor.mu is held.
-func (t *target) setProblem(text string) {
-	if text != "" {
-		text = t.options.Name + ": " + text
+// setProblem says why nothing is measured, or nil when something is; it is logged once per change of the reason. Monitor.mu is held.
+func (t *target) setProblem(r *refusal) {
+	var reason Skip
+	text := ""
+	if r != nil {
+		reason, text = r.reason, t.options.Name+": "+r.text
 	}
-	t.m.logChange("probing", t.options.Name, t.problem, text)
-	t.problem = text
+	t.m.logChange("probing", t.options.Name, string(t.reason), string(reason), text)
+	t.problem, t.reason = text, reason
 }
 
 func (t *target) setPhase(p string) { t.m.change(func() { t.phase = p }) }

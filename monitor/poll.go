@@ -202,7 +202,7 @@ func (m *Monitor) readOnce(ctx context.Context, reader smart.Reader, roots block
 
 func (m *Monitor) take(d *disk, r readResult, took time.Duration) {
 	m.change(func() {
-		before := d.native.Problem
+		before := d.native.Reason
 		d.polling = r.lingers
 		switch {
 		case r.err != nil:
@@ -222,7 +222,7 @@ func (m *Monitor) take(d *disk, r readResult, took time.Duration) {
 			d.native.succeed(r.health, cmpTime(r.reading.At, time.Now()), took)
 		}
 		m.published(d)
-		m.logChange("reading S.M.A.R.T.", d.key, before, d.native.Problem)
+		m.logChange("reading S.M.A.R.T.", d.key, string(before), string(d.native.Reason), d.native.Problem)
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 // recorder stores what changed, on a goroutine of its own: a disk under the store that hangs stops neither probing nor
 // publishing. What waits is bounded, and merged into one transaction: a commit writes some 33 KB however small it is.
 type recorder struct {
-	store *history.Store
+	store keeper
 	log   *slog.Logger
 	pace  pace
 	tell  func(problem string) // shows a problem of the store, "" when it is gone
@@ -27,10 +27,17 @@ type recorder struct {
 	done    chan struct{}
 }
 
+// keeper is the store as the recorder uses it; *history.Store is one.
+type keeper interface {
+	Commit(history.Commit) error
+	Expire(now time.Time) error
+	Path() string
+}
+
 // waitingRuns bounds the runs that wait for a store that does not answer; the oldest go first.
 const waitingRuns = 1000
 
-func newRecorder(s *history.Store, log *slog.Logger, p pace, tell func(string)) *recorder {
+func newRecorder(s keeper, log *slog.Logger, p pace, tell func(string)) *recorder {
 	return &recorder{
 		store: s, log: log, pace: p, tell: tell,
 		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
@@ -120,13 +127,10 @@ func (r *recorder) commit() {
 }
 
 // late says since when a commit has been under way, when that is longer than it may take; the store's disk hangs then.
-func (r *recorder) late(now time.Time) (time.Duration, bool) {
+func (r *recorder) late(now time.Time) (since time.Time, late bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.since.IsZero() || now.Sub(r.since) < r.pace.commit {
-		return 0, false
-	}
-	return now.Sub(r.since), true
+	return r.since, !r.since.IsZero() && now.Sub(r.since) >= r.pace.commit
 }
 
 // close commits what waits, for at most so long.

@@ -30,6 +30,7 @@ type target struct {
 	phase       string
 	progress    float64
 	problem     string
+	reason      Skip // of problem
 	stuck       bool
 	lastAttempt time.Time
 	lastSuccess time.Time
