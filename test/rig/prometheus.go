@@ -52,6 +52,9 @@ func StartPrometheus(t testing.TB, jobs []Job, ruleFiles ...string) *Prometheus 
 	return p
 }
 
+// Address is where its API is.
+func (p *Prometheus) Address() string { return p.address }
+
 // Sample is one element of an instant vector.
 type Sample struct {
 	Labels map[string]string
