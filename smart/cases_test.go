@@ -45,8 +45,10 @@ func TestFieldCases(t *testing.T) {
 		"O-04_intel_320_160GB":       {wear: .02, source: sda + "233", host: 12024349454336, hours: 42160},
 		"O-04_intel_320_120GB_65535": {wear: 0, source: sda + "233", host: 27514634240},
 		"O-05_intel_S4500":           {wear: .45, source: sda + "233", host: 139230122606592, media: 855529131868160, waf: 6.145},
-		"O-06_intel_540s_unknown_to_database": {wear: .16, source: sda + "233", host: 12654315831296,
-			family: "Intel 540s"},
+		"O-06_intel_540s_unknown_to_database": {
+			wear: .16, source: sda + "233", host: 12654315831296,
+			family: "Intel 540s",
+		},
 		// Dead by wear while S.M.A.R.T. passes: thresholds are 0.
 		"O-06_dead_169_0": {wear: 1, source: sda + "169", bound: true, healthy: yes},
 		"O-06_dead_231_0": {wear: 1, source: sda + "231", bound: true, healthy: yes},
@@ -54,17 +56,20 @@ func TestFieldCases(t *testing.T) {
 		"O-07_mx500_99_used":       {wear: .99, source: sda + "202", healthy: no},
 		"O-07_mx500_4096_physical": {wear: .19, source: sda + "202", host: 12286272097280},
 		"O-07_mx500_underflow":     {wear: 2.10, source: sda + "202"},
-		"O-08_micron_without_model": {wear: .09, source: sda + "202", host: 27586570893312, media: 138838000000000, waf: 5.033,
+		"O-08_micron_without_model": {
+			wear: .09, source: sda + "202", host: 27586570893312, media: 138838000000000, waf: 5.033,
 			check: func(t *testing.T, h *Health) {
 				if h.Rotational == nil || *h.Rotational {
 					t.Errorf("rotational = %v: the layout proves an SSD", h.Rotational)
 				}
-			}},
+			},
+		},
 		"O-08_samsung_850_evo": {wear: .72, source: sda + "177", host: 118962963172352},
 		"O-09_mx500_pending": {wear: .02, source: sda + "202", check: func(t *testing.T, h *Health) {
 			wantCount(t, "pending sectors", h.PendingSectors, 1) // exported as it is: persistence is the alert's business
 		}},
-		"O-10_m550_disagrees": {wear: 0, source: sda + "202", host: 4467027111424, media: 5518900000000, waf: 1.235, hours: 192,
+		"O-10_m550_disagrees": {
+			wear: 0, source: sda + "202", host: 4467027111424, media: 5518900000000, waf: 1.235, hours: 192,
 			check: func(t *testing.T, h *Health) {
 				if got := h.Wear.Sources[sourceStatistics]; got != .06 {
 					t.Errorf("device statistics beside the chosen source = %v, want 0.06", got)
@@ -74,7 +79,8 @@ func TestFieldCases(t *testing.T) {
 				if h.SpareAvailable != nil {
 					t.Errorf("spare = %v: 180 with VALUE 0 is no failure", *h.SpareAvailable)
 				}
-			}},
+			},
+		},
 		// Worn out long before the published TBW.
 		"O-11_850_pro":                   {wear: .98, source: sda + "177", host: 32040291032064, healthy: yes},
 		"O-11_850_evo_at_floor":          {wear: .99, source: sda + "177", bound: true, host: 293145319474176},
@@ -114,8 +120,10 @@ func TestFieldCases(t *testing.T) {
 		}},
 		"O-21_used_200": {wear: 2, source: sourceNVMe, healthy: yes},
 		"O-21_used_255": {wear: 2.55, source: sourceNVMe, bound: true, healthy: no},
-		"O-22_beyond_2_to_53": {wear: .41, source: sourceNVMe, host: 16579274242048000, composite: 21, hours: 57288,
-			check: func(t *testing.T, h *Health) { wantCount(t, "power cycles", h.PowerCycles, 27) }},
+		"O-22_beyond_2_to_53": {
+			wear: .41, source: sourceNVMe, host: 16579274242048000, composite: 21, hours: 57288,
+			check: func(t *testing.T, h *Health) { wantCount(t, "power cycles", h.PowerCycles, 27) },
+		},
 		"O-22_firecuda_units_0":          {wear: .01, source: sourceNVMe, hours: 3113},
 		"O-22_nvme-cli_integers":         {wear: .02, source: sourceNVMe, host: 69712734208000, composite: 36.85, healthy: yes},
 		"O-22_nvme-cli_floats":           {wear: .02, source: sourceNVMe, host: 69712734208000, composite: 36.85, healthy: yes},

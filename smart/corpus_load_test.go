@@ -62,9 +62,11 @@ func loadExpectations(t testing.TB, dir string) map[string]expectation {
 			}
 			return ""
 		}
-		e := expectation{path: get("source_path"), protocol: get("protocol"), family: get("family"), confidence: get("confidence"),
+		e := expectation{
+			path: get("source_path"), protocol: get("protocol"), family: get("family"), confidence: get("confidence"),
 			basis: get("expected_basis"), wear: get("expected_wear_used"), host: get("expected_host_bytes_written"),
-			nand: get("expected_nand_bytes_written"), bound: get("bound") == "ge"}
+			nand: get("expected_nand_bytes_written"), bound: get("bound") == "ge",
+		}
 		m[e.path] = e
 	}
 	return m

@@ -133,7 +133,8 @@ func decodeNVMeCLI(doc []byte) (*Reading, bool) {
 	if c.PercentUsed == "" || c.UnitsWritten == "" && c.Spare == "" && c.CriticalWarning == "" {
 		return nil, false
 	}
-	l := nvmeHealth{CriticalWarning: c.CriticalWarning, Spare: c.Spare, SpareThreshold: c.SpareThreshold,
+	l := nvmeHealth{
+		CriticalWarning: c.CriticalWarning, Spare: c.Spare, SpareThreshold: c.SpareThreshold,
 		PercentageUsed: c.PercentUsed, UnitsRead: c.UnitsRead, UnitsWritten: c.UnitsWritten, HostReads: c.HostReads,
 		HostWrites: c.HostWrites, BusyMinutes: c.BusyMinutes, PowerCycles: c.PowerCycles, PowerOnHours: c.PowerOnHours,
 		UnsafeShutdowns: c.UnsafeShutdowns, MediaErrors: c.MediaErrors, ErrorEntries: c.ErrorEntries,
@@ -174,8 +175,10 @@ func (rep *report) failure(r *Reading) error {
 	case (fatal || !r.hasData()) && leftAsleep(r, said):
 		return nil
 	case fatal && said == "":
-		return &ReadError{Reason: Other, Err: fmt.Errorf("smartctl failed with exit status %d and said nothing", status),
-			Fix: "run the same smartctl command by hand"}
+		return &ReadError{
+			Reason: Other, Err: fmt.Errorf("smartctl failed with exit status %d and said nothing", status),
+			Fix: "run the same smartctl command by hand",
+		}
 	case fatal:
 		reason, fix := complaint(said)
 		return &ReadError{Reason: reason, Fix: fix, Err: fmt.Errorf("smartctl failed with exit status %d: %s", status, said)}
@@ -185,8 +188,10 @@ func (rep *report) failure(r *Reading) error {
 		reason, fix := complaint(said)
 		return &ReadError{Reason: reason, Fix: fix, Err: fmt.Errorf("smartctl read no S.M.A.R.T. data: %s", said)}
 	case rep.Smartctl != nil || rep.Device != nil:
-		return &ReadError{Reason: Unsupported, Err: errors.New("the report holds no S.M.A.R.T. data"),
-			Fix: "use smartctl -x -j; a disk behind a RAID controller or a USB bridge may need -d"}
+		return &ReadError{
+			Reason: Unsupported, Err: errors.New("the report holds no S.M.A.R.T. data"),
+			Fix: "use smartctl -x -j; a disk behind a RAID controller or a USB bridge may need -d",
+		}
 	}
 	return &ReadError{Reason: Parse, Err: errors.New("JSON, but not a S.M.A.R.T. report"), Fix: "use the output of smartctl -x -j"}
 }

@@ -51,16 +51,16 @@ func TestDecodeTakesStreamsApart(t *testing.T) {
 		in   string
 		want string // serial numbers and "!" for errors
 	}{
-		"one document":                              {one, "1"},
-		"one printed document":                      {printed("1"), "1"},
+		"one document":         {one, "1"},
+		"one printed document": {printed("1"), "1"},
 		"two printed documents one after the other": {printed("1") + printed("2"), "1 2"},
-		"JSON Lines":                                {one + "\n" + two + "\n" + three + "\n", "1 2 3"},
-		"JSON Lines with carriage returns":          {one + "\r\n" + two + "\r\n", "1 2"},
-		"no line break between":                     {one + two, "1 2"},
-		"an array of reports":                       {"[" + one + ",\n" + two + "]", "1 2"},
-		"a byte order mark":                         {"\xef\xbb\xbf" + one, "1"},
-		"empty lines":                               {"\n\n" + one + "\n\n\n" + two, "1 2"},
-		"printed without indentation":               {strings.ReplaceAll(printed("1"), "\n  ", "\n") + "\n" + two, "1 2"},
+		"JSON Lines":                       {one + "\n" + two + "\n" + three + "\n", "1 2 3"},
+		"JSON Lines with carriage returns": {one + "\r\n" + two + "\r\n", "1 2"},
+		"no line break between":            {one + two, "1 2"},
+		"an array of reports":              {"[" + one + ",\n" + two + "]", "1 2"},
+		"a byte order mark":                {"\xef\xbb\xbf" + one, "1"},
+		"empty lines":                      {"\n\n" + one + "\n\n\n" + two, "1 2"},
+		"printed without indentation":      {strings.ReplaceAll(printed("1"), "\n  ", "\n") + "\n" + two, "1 2"},
 
 		"a line cut off inside a nested object":      {one + "\n" + cut + "\n" + three + "\n", "1 ! 3"},
 		"a line cut off inside a string":             {one + "\n" + inString + "\n" + three + "\n", "1 ! 3"},
@@ -183,12 +183,18 @@ func TestDecodeSmartctlFailures(t *testing.T) {
 		reason Reason
 		text   string
 	}{
-		"no permission": {`{"smartctl":{"exit_status":2,"messages":[{"string":"Smartctl open device: /dev/nvme0 failed: Permission denied","severity":"error"}]},"device":{"name":"/dev/nvme0","protocol":"NVMe"}}`,
-			Permission, "Permission denied"},
-		"no such device": {`{"smartctl":{"exit_status":2,"messages":[{"string":"Smartctl open device: /dev/sdz failed: No such device","severity":"error"}]}}`,
-			IO, "No such device"},
-		"a virtual disk": {`{"smartctl":{"exit_status":1,"messages":[{"string":"/dev/vda: Unable to detect device type","severity":"error"}]}}`,
-			Unsupported, "Unable to detect device type"},
+		"no permission": {
+			`{"smartctl":{"exit_status":2,"messages":[{"string":"Smartctl open device: /dev/nvme0 failed: Permission denied","severity":"error"}]},"device":{"name":"/dev/nvme0","protocol":"NVMe"}}`,
+			Permission, "Permission denied",
+		},
+		"no such device": {
+			`{"smartctl":{"exit_status":2,"messages":[{"string":"Smartctl open device: /dev/sdz failed: No such device","severity":"error"}]}}`,
+			IO, "No such device",
+		},
+		"a virtual disk": {
+			`{"smartctl":{"exit_status":1,"messages":[{"string":"/dev/vda: Unable to detect device type","severity":"error"}]}}`,
+			Unsupported, "Unable to detect device type",
+		},
 		"failed without a word":               {`{"smartctl":{"exit_status":2},"device":{"name":"/dev/sda","protocol":"ATA"}}`, Other, "exit status 2"},
 		"messages only, exit status 0":        {`{"smartctl":{"exit_status":0,"messages":[{"string":"Read Device Identity failed","severity":"error"}]}}`, IO, "Read Device Identity failed"},
 		"a bridge that answers for itself":    {`{"smartctl":{"exit_status":0},"device":{"name":"/dev/sda","protocol":"SCSI"},"model_name":"JMicron Generic"}`, Unsupported, "no S.M.A.R.T. data"},
@@ -256,18 +262,30 @@ func TestDecodeOddFieldsCostOnlyThemselves(t *testing.T) {
 
 func TestDecodeIdentity(t *testing.T) {
 	for name, c := range map[string]struct{ in, kernel, model, firmware, wwn, transport string }{
-		"SATA": {`{"device":{"name":"/dev/sdb","type":"sat","protocol":"ATA"},"model_name":" M ","firmware_version":"F","wwn":{"naa":5,"oui":5358,"id":4886718345},"smart_status":{"passed":true}}`,
-			"sdb", "M", "F", "naa.50014ee123456789", "sata"},
-		"behind a RAID controller": {`{"device":{"name":"/dev/sda","type":"sat+megaraid,1","protocol":"ATA"},"model_name":"M","smart_status":{"passed":true}}`,
-			"sda;sat+megaraid,1", "M", "", "", "sata"},
-		"NVMe": {`{"device":{"name":"/dev/nvme0","type":"nvme","protocol":"NVMe"},"model_name":"M","nvme_namespaces":[{"id":1,"eui64":{"oui":41077,"ext_id":78187493547}}],"smart_status":{"passed":true}}`,
-			"nvme0", "M", "", "eui.00a07512345678ab", "nvme"},
-		"SAS": {`{"device":{"name":"/dev/sdc","type":"scsi","protocol":"SCSI"},"scsi_vendor":"V","scsi_model_name":"V P","scsi_revision":"R","logical_unit_id":"0x5002538F31B1FD8F","scsi_transport_protocol":{"name":"SAS (SPL-4)"},"smart_status":{"passed":true}}`,
-			"sdc", "V P", "R", "naa.5002538f31b1fd8f", "sas"},
-		"SCSI of old smartctl": {`{"device":{"name":"/dev/sdc","type":"scsi","protocol":"SCSI"},"vendor":"V","product":"P","revision":"R","smart_status":{"passed":true}}`,
-			"sdc", "V P", "R", "", ""},
-		"no name at all": {`{"device":{"name":"/dev/sdc","protocol":"ATA"},"wwn":{"naa":0,"oui":0,"id":0},"smart_status":{"passed":true}}`,
-			"sdc", "", "", "", "sata"},
+		"SATA": {
+			`{"device":{"name":"/dev/sdb","type":"sat","protocol":"ATA"},"model_name":" M ","firmware_version":"F","wwn":{"naa":5,"oui":5358,"id":4886718345},"smart_status":{"passed":true}}`,
+			"sdb", "M", "F", "naa.50014ee123456789", "sata",
+		},
+		"behind a RAID controller": {
+			`{"device":{"name":"/dev/sda","type":"sat+megaraid,1","protocol":"ATA"},"model_name":"M","smart_status":{"passed":true}}`,
+			"sda;sat+megaraid,1", "M", "", "", "sata",
+		},
+		"NVMe": {
+			`{"device":{"name":"/dev/nvme0","type":"nvme","protocol":"NVMe"},"model_name":"M","nvme_namespaces":[{"id":1,"eui64":{"oui":41077,"ext_id":78187493547}}],"smart_status":{"passed":true}}`,
+			"nvme0", "M", "", "eui.00a07512345678ab", "nvme",
+		},
+		"SAS": {
+			`{"device":{"name":"/dev/sdc","type":"scsi","protocol":"SCSI"},"scsi_vendor":"V","scsi_model_name":"V P","scsi_revision":"R","logical_unit_id":"0x5002538F31B1FD8F","scsi_transport_protocol":{"name":"SAS (SPL-4)"},"smart_status":{"passed":true}}`,
+			"sdc", "V P", "R", "naa.5002538f31b1fd8f", "sas",
+		},
+		"SCSI of old smartctl": {
+			`{"device":{"name":"/dev/sdc","type":"scsi","protocol":"SCSI"},"vendor":"V","product":"P","revision":"R","smart_status":{"passed":true}}`,
+			"sdc", "V P", "R", "", "",
+		},
+		"no name at all": {
+			`{"device":{"name":"/dev/sdc","protocol":"ATA"},"wwn":{"naa":0,"oui":0,"id":0},"smart_status":{"passed":true}}`,
+			"sdc", "", "", "", "sata",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := single(t, c.in)

@@ -127,8 +127,10 @@ func attributesOf(list []Attribute) *attributes {
 	}
 	a := &attributes{Table: make([]attribute, 0, len(list))}
 	for _, x := range list {
-		row := attribute{ID: intNumber(int(x.ID)), Name: x.Name, Value: known(x.Value), Worst: known(x.Worst), Thresh: known(x.Threshold),
-			Raw: &attributeRaw{Value: intNumber(x.Raw), String: x.RawString}}
+		row := attribute{
+			ID: intNumber(int(x.ID)), Name: x.Name, Value: known(x.Value), Worst: known(x.Worst), Thresh: known(x.Threshold),
+			Raw: &attributeRaw{Value: intNumber(x.Raw), String: x.RawString},
+		}
 		if x.Flags != 0 {
 			row.Flags = &attributeFlags{Value: intNumber(int(x.Flags))}
 		}

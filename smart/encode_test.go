@@ -20,24 +20,34 @@ import (
 func readings() map[string]*Reading {
 	at := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	return map[string]*Reading{
-		"ATA as smartctl prints it": {At: at, Protocol: "ATA", DBFamily: "Some SSDs", Capacity: 240057409536, BlockSize: 512,
+		"ATA as smartctl prints it": {
+			At: at, Protocol: "ATA", DBFamily: "Some SSDs", Capacity: 240057409536, BlockSize: 512,
 			Identity:     blockdev.Identity{Model: "M", Serial: "S", Firmware: "F", WWN: "naa.50014ee123456789", Transport: "sata", Kernel: "sda"},
 			RotationRate: new(0), Passed: new(false), PowerState: "active", PowerOnHours: new(24755 + 57.0/60), PowerCycles: new(uint64(18)), TemperatureC: new(36.0),
 			Attributes: []Attribute{{ID: 231, Name: "SSD_Life_Left", Value: 97, Worst: 96, Threshold: 10, Raw: 4294967297, RawString: "4294967297", Flags: 0x33}},
 			Statistics: map[Stat]uint64{StatSectorsWritten: 27756931033, StatPercentageUsed: 12, statTemperature: math.MaxUint64 - 4}, // -5 C
-			Messages:   []string{"a warning"}},
-		"ATA as read natively": {At: at.Add(123456789), Protocol: "ATA", Identity: blockdev.Identity{Model: "M", Serial: "S", WWN: "0x50014ee123456789", Transport: "usb", Kernel: "sda"},
+			Messages:   []string{"a warning"},
+		},
+		"ATA as read natively": {
+			At: at.Add(123456789), Protocol: "ATA", Identity: blockdev.Identity{Model: "M", Serial: "S", WWN: "0x50014ee123456789", Transport: "usb", Kernel: "sda"},
 			PowerState: "idle", PowerOnHours: new(12.3456789), TemperatureC: new(-5.5),
-			Attributes: []Attribute{{ID: 5, Value: 100, Worst: -1, Threshold: -1, Raw: 1<<48 - 1}, {ID: 255, Value: 0, Worst: 0, Threshold: 0}}},
-		"NVMe": {At: at, Protocol: "NVMe", Identity: blockdev.Identity{Model: "M", WWN: "eui.00a07512345678ab", Transport: "nvme", Kernel: "nvme0n1"}, Capacity: math.MaxInt64 / 4,
-			TemperatureC: new(36.85), PowerOnHours: new(57288.0), NVMe: &NVMeLog{CriticalWarning: 0x3f, Temperature: new(310), AvailableSpare: new(99), SpareThreshold: new(10),
+			Attributes: []Attribute{{ID: 5, Value: 100, Worst: -1, Threshold: -1, Raw: 1<<48 - 1}, {ID: 255, Value: 0, Worst: 0, Threshold: 0}},
+		},
+		"NVMe": {
+			At: at, Protocol: "NVMe", Identity: blockdev.Identity{Model: "M", WWN: "eui.00a07512345678ab", Transport: "nvme", Kernel: "nvme0n1"}, Capacity: math.MaxInt64 / 4,
+			TemperatureC: new(36.85), PowerOnHours: new(57288.0), NVMe: &NVMeLog{
+				CriticalWarning: 0x3f, Temperature: new(310), AvailableSpare: new(99), SpareThreshold: new(10),
 				PercentageUsed: new(255), DataUnitsRead: new(uint64(math.MaxUint64)), DataUnitsWritten: new(uint64(1<<53 + 1)), HostReads: new(uint64(1)), HostWrites: new(uint64(2)),
 				BusyMinutes: new(uint64(3)), PowerCycles: new(uint64(4)), PowerOnHours: new(uint64(57288)), UnsafeShutdowns: new(uint64(5)), MediaErrors: new(uint64(0)),
 				ErrorLogEntries: new(uint64(6)), WarningTempMinutes: new(uint64(7)), CriticalTempMinutes: new(uint64(8)), Sensors: []int{308, 0, 301, 0},
-				ThrottleSeconds: [2]*uint64{new(uint64(9)), nil}, WarningTemp: new(343), CriticalTemp: new(358)}},
+				ThrottleSeconds: [2]*uint64{new(uint64(9)), nil}, WarningTemp: new(343), CriticalTemp: new(358),
+			},
+		},
 		"NVMe that said nothing": {Protocol: "NVMe", NVMe: &NVMeLog{}, Identity: blockdev.Identity{Transport: "nvme"}},
-		"SAS": {At: at, Protocol: "SCSI", Identity: blockdev.Identity{Model: "V P", Firmware: "R", Transport: "sas", Kernel: "sdc"}, TemperatureC: new(36.0),
-			SCSI: &SCSILog{PercentageUsed: new(20), BytesWritten: new(132824923000000.0), BytesRead: new(64403000000.125), Uncorrected: new(uint64(3)), TripC: new(70), Defects: new(uint64(2))}},
+		"SAS": {
+			At: at, Protocol: "SCSI", Identity: blockdev.Identity{Model: "V P", Firmware: "R", Transport: "sas", Kernel: "sdc"}, TemperatureC: new(36.0),
+			SCSI: &SCSILog{PercentageUsed: new(20), BytesWritten: new(132824923000000.0), BytesRead: new(64403000000.125), Uncorrected: new(uint64(3)), TripC: new(70), Defects: new(uint64(2))},
+		},
 		"SCSI with a trip temperature alone": {Protocol: "SCSI", SCSI: &SCSILog{TripC: new(0)}},
 		"eMMC":                               {At: at, Protocol: "MMC", Identity: blockdev.Identity{Model: "BJTD4R", Serial: "0x1", Transport: "mmc", Kernel: "mmcblk0"}, MMC: &MMCLife{TypeA: 2, TypeB: 11, PreEOL: 1}},
 		"a disk behind a RAID controller":    {Protocol: "ATA", Identity: blockdev.Identity{Transport: "sata", Kernel: "bus/0;sat+megaraid,3"}, Passed: new(true)},

@@ -59,8 +59,10 @@ var families = []family{
 	},
 	{
 		name: "Dell-certified Intel",
-		match: []pattern{byDatabase(`Dell Certified Intel`),
-			{model: re(`^(INTEL )?SSDSC.*[RT]$`), firmware: re(`DL`), layout: []uint8{245}}},
+		match: []pattern{
+			byDatabase(`Dell Certified Intel`),
+			{model: re(`^(INTEL )?SSDSC.*[RT]$`), firmware: re(`DL`), layout: []uint8{245}},
+		},
 		rule: left100, id: 245, floor: 0,
 		host: []counter{{id: 233, unit: mib32}, {id: 241, unit: mib32}, {id: 225, unit: mib32}}, reads: 242,
 		counts: counts{reallocated: 5, program: 181, erase: 182, pending: 197, unsafe: 174},
@@ -130,9 +132,11 @@ var families = []family{
 	},
 	{
 		name: "Phison / Kingston A400",
-		match: []pattern{byDatabase(`Phison`), byModel(`SA400`),
+		match: []pattern{
+			byDatabase(`Phison`), byModel(`SA400`),
 			{database: re(`SandForce|Silicon ?Motion`), firmware: re(`^(S[89AB]F|HAF|HDF)`)},
-			{firmware: re(`^(SBF[KM]|S9FM|CS90|SCFM|SHFM|SCEK)`), layout: []uint8{231, 241}}},
+			{firmware: re(`^(SBF[KM]|S9FM|CS90|SCFM|SHFM|SCEK)`), layout: []uint8{231, 241}},
+		},
 		rule: phison, id: 231, floor: 0,
 		host: []counter{{id: 241, unit: gib, firmware: []unitFor{{re(`/(FW2|HDFE|SBFRJ)`), mib32}}}}, reads: 242,
 		media:  media{ids: []uint8{233}, unit: gib, names: unnamed},
@@ -141,8 +145,10 @@ var families = []family{
 	},
 	{
 		name: "SandForce generic",
-		match: []pattern{byDatabase(`SandForce`),
-			byModel(`^KINGSTON S(V300S3|H(FS|103S3|100S3)|MS200S3|VP200S3)|^OCZ-(AGILITY3|VERTEX[23]|SOLID3)|^Corsair (Force (3|G[ST])\b|CSSD-F\d+GB)|^ADATA S(P900|SD S510)|^SanDisk SDSSD(A\d+G$|X\d+GG)|^MKNSSD(CR|EC)\d|^OWC Mercury E`)},
+		match: []pattern{
+			byDatabase(`SandForce`),
+			byModel(`^KINGSTON S(V300S3|H(FS|103S3|100S3)|MS200S3|VP200S3)|^OCZ-(AGILITY3|VERTEX[23]|SOLID3)|^Corsair (Force (3|G[ST])\b|CSSD-F\d+GB)|^ADATA S(P900|SD S510)|^SanDisk SDSSD(A\d+G$|X\d+GG)|^MKNSSD(CR|EC)\d|^OWC Mercury E`),
+		},
 		rule: left100, id: 231, floor: 1,
 		host: []counter{{id: 241, unit: gib, firmware: []unitFor{{re(`^(OWC Mercury|MKNSSDEC512GB/N)`), mib32}}}}, reads: 242,
 		media: media{ids: []uint8{233}, unit: gib}, compressing: true,
@@ -151,8 +157,10 @@ var families = []family{
 	},
 	{
 		name: "Crucial C300/m4, M500, M550, MX100",
-		match: []pattern{byDatabase(`RealSSD`),
-			byModel(`M4-CT|^C300-CTFD|^P300-MTFDD|M500SSD|M550SSD|CT\d+MX100|MTFDDA\w+(MAM|MAV|MAY|MAZ)`)},
+		match: []pattern{
+			byDatabase(`RealSSD`),
+			byModel(`M4-CT|^C300-CTFD|^P300-MTFDD|M500SSD|M550SSD|CT\d+MX100|MTFDDA\w+(MAM|MAV|MAY|MAZ)`),
+		},
 		rule: usedRaw, id: 202, distrust: true,
 		host:   []counter{{id: 246, unit: sector}},
 		media:  media{pages: true},
@@ -179,9 +187,11 @@ var families = []family{
 	},
 	{
 		name: "Crucial MX200/300/500, Micron 1100/1300/M600",
-		match: []pattern{byDatabase(`Crucial/Micron (Client|MX500|BX/MX)`),
+		match: []pattern{
+			byDatabase(`Crucial/Micron (Client|MX500|BX/MX)`),
 			byModel(`CT\d+(MX[235]00|BX300)SSD|Micron[ _](1[13]00|M600)|^MTFDDA\w+(MBF|TBN|TDL)`),
-			{nameless: true, layout: []uint8{173, 202, 246, 247, 248}}},
+			{nameless: true, layout: []uint8{173, 202, 246, 247, 248}},
+		},
 		rule: usedRaw, id: 202,
 		host: []counter{{id: 246, unit: sector}, {id: 241, unit: sector}}, reads: 242,
 		media:  media{pages: true},
@@ -193,15 +203,20 @@ var families = []family{
 		match: []pattern{byDatabase(`Samsung based`), byModel(`(?i:^samsung ((portable )?ssd|mz|mm|pm|sm))|^MZ`)},
 		rule:  left100, id: 177, floor: 1,
 		host: []counter{{id: 241, unit: sector, firmware: []unitFor{
-			{re(`MZ(7LN|NLN|NLH|7TY)\w+-000H`), mib16}, {re(`MZ(7LN|NLN)\w+-000L|MZNLH\w+-00000`), gib},
-			{re(`MZ(7LN|7TY|NLN|NLF|NTY|YTY|YLF|HPV)\w+-`), 0}, {re(`/W0616A0`), mib32}}}}, reads: 242,
+			{re(`MZ(7LN|NLN|NLH|7TY)\w+-000H`), mib16},
+			{re(`MZ(7LN|NLN)\w+-000L|MZNLH\w+-00000`), gib},
+			{re(`MZ(7LN|7TY|NLN|NLF|NTY|YTY|YLF|HPV)\w+-`), 0},
+			{re(`/W0616A0`), mib32},
+		}}}, reads: 242,
 		counts: counts{reallocated: 5, program: 181, erase: 182, media: 187, unsafe: 174},
 		source: "177 = 835/847, 10 of the others stand at 177 = 1 with PUE 119..255; 241 in sectors 759/812, 16 MiB or GiB on OEM drives",
 	},
 	{
 		name: "SanDisk / WD SATA",
-		match: []pattern{byDatabase(`WD Blue|Marvell based SanDisk|SanDisk based|Sandisk SATA`),
-			byModel(`(?i:^sandisk (sd[5-9]|sdsa|sdssd[dhpr]|sdssdxp|ssd|ultra))|^(WDC )? ?WD(S\d+[GT]\d[BRG]0|BNCE)`)},
+		match: []pattern{
+			byDatabase(`WD Blue|Marvell based SanDisk|SanDisk based|Sandisk SATA`),
+			byModel(`(?i:^sandisk (sd[5-9]|sdsa|sdssd[dhpr]|sdssdxp|ssd|ultra))|^(WDC )? ?WD(S\d+[GT]\d[BRG]0|BNCE)`),
+		},
 		rule: sandisk, id: 230, floor: -1,
 		host: []counter{{id: 241, unit: gib}}, reads: 242,
 		media:  media{ids: []uint8{233, 234}, unit: gib, names: []string{"NAND_GB_Written_TLC", "NAND_GB_Written_SLC"}},
@@ -219,13 +234,16 @@ var families = []family{
 	},
 	{
 		name: "Silicon Motion",
-		match: []pattern{byDatabase(`Silicon ?Motion`),
+		match: []pattern{
+			byDatabase(`Silicon ?Motion`),
 			byModel(`^TS\d+GM(SA(230S|370S?)|TS(4[023]0S?|800))$|^TS\d+[GT]SSD(370S?|420K|230S)$|^KINGSTON SKC600|^ADATA S(U[89]00|P550)`),
-			{model: re(`^ADATA SU6[35]`), firmware: re(`^[A-Z]\d{6}`)}},
+			{model: re(`^ADATA SU6[35]`), firmware: re(`^[A-Z]\d{6}`)},
+		},
 		rule: siliconMotion, id: 169, witness: byEraseCount,
 		host: []counter{{id: 241, unit: mib32, firmware: []unitFor{
 			{re(`^(ADATA SU6[35]\w*/(V8X|S210608c|P210730f)|LITEON LCH-128V2S/GC|Patriot P210 512GB/SN)`), gib},
-			{re(`^ADATA SU6[35]`), 0}}}}, reads: 242,
+			{re(`^ADATA SU6[35]`), 0},
+		}}}, reads: 242,
 		media:  media{ids: []uint8{245}, unit: mib32, names: []string{"", unknownAttribute, "TLC_Writes_32MiB"}},
 		counts: counts{reallocated: 5, program: 181, erase: 182, unsafe: 192},
 		source: "100 - RAW of 169, 784/881 (RAW turns negative); 167/168 is the erase count over its rating; 241 in 32 MiB 415/445",
@@ -234,8 +252,11 @@ var families = []family{
 		name:  "SK hynix SATA",
 		match: []pattern{byDatabase(`SK hynix SATA`), byModel(`^HFS|^SHGS\d|SK ?hynix`)},
 		rule:  left100, id: 177, floor: 0,
-		host: []counter{{id: 241, firmware: []unitFor{{re(`SC[34]\d1`), sector}, {re(`^(HFS\d+G3\d?TN|SHGS)`), gigabyte},
-			{re(`^HFS\d+G3H2`), gib}}}}, reads: 242,
+		host: []counter{{id: 241, firmware: []unitFor{
+			{re(`SC[34]\d1`), sector},
+			{re(`^(HFS\d+G3\d?TN|SHGS)`), gigabyte},
+			{re(`^HFS\d+G3H2`), gib},
+		}}}, reads: 242,
 		counts: counts{reallocated: 5, program: 171, erase: 172, media: 187, unsafe: 174},
 		source: "177 = 59/59; 241 in sectors on SC311 and SC401, in 10^9 bytes on HFS..TN, whatever its name says",
 	},

@@ -212,8 +212,10 @@ func TestSentinelsAreDropped(t *testing.T) {
 	if h := Interpret(r); h.PowerOn == nil || *h.PowerOn != 9000*time.Hour {
 		t.Errorf("power on = %v, want the 9000 h of Device Statistics", h.PowerOn)
 	}
-	log := &NVMeLog{Temperature: new(65535), Sensors: []int{0, 65535, 300}, PercentageUsed: new(1), PowerOnHours: new(uint64(1e6)),
-		DataUnitsWritten: new(uint64(math.MaxUint64)), MediaErrors: new(uint64(math.MaxUint64)), SpareThreshold: new(255)}
+	log := &NVMeLog{
+		Temperature: new(65535), Sensors: []int{0, 65535, 300}, PercentageUsed: new(1), PowerOnHours: new(uint64(1e6)),
+		DataUnitsWritten: new(uint64(math.MaxUint64)), MediaErrors: new(uint64(math.MaxUint64)), SpareThreshold: new(255),
+	}
 	h = Interpret(&Reading{Protocol: protocolNVMe, NVMe: log})
 	if !maps.Equal(h.Temperatures, map[string]float64{"3": 26.85}) || h.PowerOn != nil || h.HostWritten != nil || h.MediaErrors != nil || h.SpareThreshold != nil {
 		t.Errorf("sentinels came through: %+v", h)
@@ -288,8 +290,10 @@ func TestFamilyTableIsWellFormed(t *testing.T) {
 // A host with many disks interprets all of them at every poll, so a reading may cost little. Time is printed by the
 // benchmarks; allocations are nearly the same everywhere (about 20; the race detector empties the pools of package regexp).
 func TestInterpretAllocatesLittle(t *testing.T) {
-	for name, r := range map[string]*Reading{"a drive that no row matches": unknownDrive(),
-		"a field case": readOne(t, filepath.Join("testdata", "cases", "O-10_m550_disagrees.json"))} {
+	for name, r := range map[string]*Reading{
+		"a drive that no row matches": unknownDrive(),
+		"a field case":                readOne(t, filepath.Join("testdata", "cases", "O-10_m550_disagrees.json")),
+	} {
 		if n := testing.AllocsPerRun(100, func() { Interpret(r) }); n > 50 {
 			t.Errorf("%s: %v allocations, want at most 50", name, n)
 		}
@@ -308,10 +312,12 @@ func FuzzDecode(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	for _, s := range []string{"", "{", "}", "[", `{"a":`, "{}\n{", "\x1f\x8b", `{"smartctl":{"exit_status":-1}}`, `{"nvme_smart_health_information_log":{"percentage_used":-5,"available_spare":1e300}}`,
+	for _, s := range []string{
+		"", "{", "}", "[", `{"a":`, "{}\n{", "\x1f\x8b", `{"smartctl":{"exit_status":-1}}`, `{"nvme_smart_health_information_log":{"percentage_used":-5,"available_spare":1e300}}`,
 		`{"device":{"protocol":"SCSI"},"scsi_percentage_used_endurance_indicator":-3,"scsi_error_counter_log":{"write":{"gigabytes_processed":"1e400"}}}`,
 		`{"ata_smart_attributes":{"table":[{"id":300,"value":-1,"raw":{"value":-1}},{"id":233,"value":1e9}]},"rotation_rate":0}`,
-		`{"ssd_exporter":{"emmc_life":{"type_a":255,"type_b":11,"pre_eol":200},"at":"x"}}`} {
+		`{"ssd_exporter":{"emmc_life":{"type_a":255,"type_b":11,"pre_eol":200},"at":"x"}}`,
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -340,8 +346,17 @@ func FuzzInterpret(f *testing.F) {
 	f.Fuzz(func(t *testing.T, model, firmware, database string, id uint8, value int, raw uint64, text string, pue, sectors uint64, rpm int16) {
 		r := ssd(model, firmware, database, -1)
 		*r.RotationRate = int(rpm)
-		r.Attributes = []Attribute{{ID: id, Value: value, Raw: raw, RawString: text}, {ID: 241, Value: value, Raw: raw}, {ID: 242, Raw: raw},
-			{ID: 167, Raw: raw, Value: value}, {ID: 168, Raw: 3000}, {ID: 173, Value: value, Raw: raw}, {ID: 246, Raw: raw}, {ID: 247, Raw: raw}, {ID: 248, Raw: raw >> 1}}
+		r.Attributes = []Attribute{
+			{ID: id, Value: value, Raw: raw, RawString: text},
+			{ID: 241, Value: value, Raw: raw},
+			{ID: 242, Raw: raw},
+			{ID: 167, Raw: raw, Value: value},
+			{ID: 168, Raw: 3000},
+			{ID: 173, Value: value, Raw: raw},
+			{ID: 246, Raw: raw},
+			{ID: 247, Raw: raw},
+			{ID: 248, Raw: raw >> 1},
+		}
 		r.Statistics = map[Stat]uint64{StatPercentageUsed: pue, StatSectorsWritten: sectors, StatSectorsRead: sectors, StatPowerOnHours: raw}
 		h := Interpret(r)
 		checkHealth(t, h)

@@ -111,8 +111,10 @@ func unwrapped(r *Reading, sectors, block uint64, cands []counter) *tally {
 			}
 			whole := sectors + uint64(k)<<32
 			if math.Abs(float64(whole)-float64(total)) <= float64(2*u/block)+1e-5*float64(total) {
-				return &tally{bytes: whole * block, unit: u,
-					source: fmt.Sprintf("device statistics + %.0f × 2^32 sectors = attribute %d × %s", k, c.id, unitName(u))}
+				return &tally{
+					bytes: whole * block, unit: u,
+					source: fmt.Sprintf("device statistics + %.0f × 2^32 sectors = attribute %d × %s", k, c.id, unitName(u)),
+				}
 			}
 		}
 	}
