@@ -2,13 +2,15 @@
 
 GO      ?= go
 ARGS    ?=
+BENCH_PAIRS ?= 15
+BENCH_ARGS  ?=
 TOOLS   := $(CURDIR)/.tools
 VERSION  = $(or $(shell git describe --tags --always --dirty 2>/dev/null),unreleased)
 STAMP    = github.com/prometheus/common/version
 LDFLAGS  = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(shell git rev-parse HEAD 2>/dev/null) \
            -X $(STAMP).Branch=$(shell git rev-parse --abbrev-ref HEAD 2>/dev/null) -X $(STAMP).BuildDate=$(shell git log -1 --format=%cI 2>/dev/null)
 
-.PHONY: run build test test-deps lint docs image clean
+.PHONY: run build test test-deps lint docs bench bench-scrape image clean
 
 run: build ## build and serve on :10055; flags in ARGS
 	./ssd_exporter $(ARGS)
@@ -27,6 +29,13 @@ lint: ## golangci-lint with .golangci.yml, gofumpt included
 
 docs: ## write docs/metrics.md anew
 	$(GO) test ./collector -run Markdown -update
+
+bench: build ## fio and ssd_exporter take turns on one file; BENCH_PAIRS, flags in BENCH_ARGS; writes docs/benchmarks.md
+	cd test && $(GO) run ./bench engine -binary ../ssd_exporter -pairs $(BENCH_PAIRS) -write ../docs/benchmarks.md $(BENCH_ARGS)
+
+bench-scrape: build ## time of a scrape of 64 disks, and memory of the idle service; flags in BENCH_ARGS
+	$(GO) test ./collector -run '^$$' -bench Fleet -benchtime 1s
+	cd test && $(GO) run ./bench scrape -binary ../ssd_exporter $(BENCH_ARGS)
 
 image: ## a container image, with whatever builder is there
 	$(or $(shell command -v docker),$(shell command -v podman),buildah) build -t ssd_exporter:$(VERSION) --build-arg VERSION=$(VERSION) .
