@@ -21,6 +21,7 @@ func (n devno) anonymous() bool { return n.major == 0 }
 type mount struct {
 	id       uint64
 	dev      devno
+	root     string // the folder or file of the file system that is seen there; "/" is all of it
 	point    string // relative to the root of the process whose mountinfo it is
 	fsType   string
 	source   string
@@ -71,6 +72,7 @@ func parseMount(line string) (mount, bool) {
 	return mount{
 		id:       id,
 		dev:      dev,
+		root:     unescape(f[3]),
 		point:    unescape(f[4]),
 		fsType:   unescape(last[0]),
 		source:   unescape(last[1]),

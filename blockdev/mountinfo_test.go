@@ -18,37 +18,37 @@ func TestParseMount(t *testing.T) {
 	}{
 		{
 			"optional fields", "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 propagate_from:2 - ext3 /dev/root rw,errors=continue",
-			mount{id: 36, dev: devno{98, 0}, point: "/mnt2", fsType: "ext3", source: "/dev/root", super: "rw,errors=continue"},
+			mount{id: 36, dev: devno{98, 0}, root: "/mnt1", point: "/mnt2", fsType: "ext3", source: "/dev/root", super: "rw,errors=continue"},
 			true,
 		},
 		{
 			"no optional fields", "36 35 98:0 / / rw - ext3 /dev/root rw",
-			mount{id: 36, dev: devno{98, 0}, point: "/", fsType: "ext3", source: "/dev/root", super: "rw"},
+			mount{id: 36, dev: devno{98, 0}, root: "/", point: "/", fsType: "ext3", source: "/dev/root", super: "rw"},
 			true,
 		},
 		{
 			"spaces, tabs, newlines and backslashes in names", `36 35 98:0 / /my\040new\011\012\134disk rw - ext3 /dev/my\040root rw`,
-			mount{id: 36, dev: devno{98, 0}, point: "/my new\t\n\\disk", fsType: "ext3", source: "/dev/my root", super: "rw"},
+			mount{id: 36, dev: devno{98, 0}, root: "/", point: "/my new\t\n\\disk", fsType: "ext3", source: "/dev/my root", super: "rw"},
 			true,
 		},
 		{
 			"a source that is a hyphen", "42 27 0:39 / /tmp/m rw,relatime - tmpfs - rw",
-			mount{id: 42, dev: devno{0, 39}, point: "/tmp/m", fsType: "tmpfs", source: "-", super: "rw"},
+			mount{id: 42, dev: devno{0, 39}, root: "/", point: "/tmp/m", fsType: "tmpfs", source: "-", super: "rw"},
 			true,
 		},
 		{
 			"an empty source", "42 27 0:39 / /tmp/m rw,relatime - tmpfs  rw",
-			mount{id: 42, dev: devno{0, 39}, point: "/tmp/m", fsType: "tmpfs", super: "rw"},
+			mount{id: 42, dev: devno{0, 39}, root: "/", point: "/tmp/m", fsType: "tmpfs", super: "rw"},
 			true,
 		},
 		{
 			"read-only mount", "36 35 98:0 / / ro,nosuid - ext3 /dev/root rw",
-			mount{id: 36, dev: devno{98, 0}, point: "/", fsType: "ext3", source: "/dev/root", super: "rw", readOnly: true},
+			mount{id: 36, dev: devno{98, 0}, root: "/", point: "/", fsType: "ext3", source: "/dev/root", super: "rw", readOnly: true},
 			true,
 		},
 		{
 			"read-only file system", "36 35 98:0 / / rw - ext3 /dev/root ro,errors=remount-ro",
-			mount{id: 36, dev: devno{98, 0}, point: "/", fsType: "ext3", source: "/dev/root", super: "ro,errors=remount-ro", readOnly: true},
+			mount{id: 36, dev: devno{98, 0}, root: "/", point: "/", fsType: "ext3", source: "/dev/root", super: "ro,errors=remount-ro", readOnly: true},
 			true,
 		},
 		{"cut off", "36 35 98:0 / / rw - ext3", mount{}, false},

@@ -175,28 +175,34 @@ func (w *walk) fits(name string, fileSize int64) bool {
 	return want >= 0 && sectors <= uint64(want)/sectorSize
 }
 
-// btrfs goes on with all devices of the volume that one of them, the source of the mount, belongs to. They are links in
-// <sysfs>/fs/btrfs/<uuid>/devices.
+// btrfs goes on with all devices of the volume that one of them, the source of the mount, belongs to.
 func (w *walk) btrfs(m mount, depth int) {
+	uuid, devices, err := w.volume(m)
+	if err != nil {
+		w.stop("%v", err)
+		return
+	}
+	if depth == 0 {
+		w.blockSize = int(min(size(w.sys.path("fs", "btrfs", uuid, "sectorsize"), 1), 1<<20))
+	}
+	for _, d := range slices.Backward(devices) {
+		w.device(d, depth+1)
+	}
+}
+
+// volume finds the btrfs volume that the source of a mount belongs to, and the kernel names of all its devices. They
+// are links in <sysfs>/fs/btrfs/<uuid>/devices.
+func (w *walk) volume(m mount) (uuid string, devices []string, err error) {
 	name, err := w.kernelName(m.source)
 	if err != nil {
-		w.stop("btrfs on %s: %v", m.source, err)
-		return
+		return "", nil, fmt.Errorf("btrfs on %s: %w", m.source, err)
 	}
 	for _, uuid := range entries(w.sys.path("fs", "btrfs")) {
-		devices := entries(w.sys.path("fs", "btrfs", uuid, "devices"))
-		if !slices.Contains(devices, name) {
-			continue
+		if devices := entries(w.sys.path("fs", "btrfs", uuid, "devices")); slices.Contains(devices, name) {
+			return uuid, devices, nil
 		}
-		if depth == 0 {
-			w.blockSize = int(min(size(w.sys.path("fs", "btrfs", uuid, "sectorsize"), 1), 1<<20))
-		}
-		for _, d := range slices.Backward(devices) {
-			w.device(d, depth+1)
-		}
-		return
 	}
-	w.stop("btrfs on %s: no volume in sysfs has that device", m.source)
+	return "", nil, fmt.Errorf("btrfs on %s: no volume in sysfs has that device", m.source)
 }
 
 // overlay goes on with the upper folder, where all writes go. Its name is of the mounts of whoever mounted the
