@@ -1,10 +1,14 @@
 package engine
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
+
 	"ssd_exporter/blockdev"
 )
 
-// counters sums the I/O counters of the target's leaves; nil when there is none or one cannot be read.
+// counters sums the I/O counters of the target's leaves; nil when there is none, or one cannot be read or does not count.
 func (pl *plan) counters() *blockdev.Counters {
 	leaves := pl.target.Filesystem.Leaves
 	if len(leaves) == 0 {
@@ -13,7 +17,7 @@ func (pl *plan) counters() *blockdev.Counters {
 	var sum blockdev.Counters
 	for i, leaf := range leaves {
 		c, err := blockdev.Read(pl.opts.Roots, leaf)
-		if err != nil {
+		if err != nil || !pl.counts(leaf, c) {
 			return nil
 		}
 		if i == 0 {
@@ -23,6 +27,16 @@ func (pl *plan) counters() *blockdev.Counters {
 		}
 	}
 	return &sum
+}
+
+// counts says whether the kernel keeps I/O counters for a leaf. They can be switched off (queue/iostats), and some
+// stacked drivers never had any: those have seen nothing since boot, although a file system lives there.
+func (pl *plan) counts(leaf string, c blockdev.Counters) bool {
+	on, err := os.ReadFile(filepath.Join(pl.opts.Roots.Sysfs, "block", leaf, "queue", "iostats"))
+	if err == nil && strings.TrimSpace(string(on)) == "0" {
+		return false
+	}
+	return c.ReadIOs > 0 || c.WriteIOs > 0
 }
 
 // compare puts what the leaves did beside what we asked of them.

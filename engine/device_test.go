@@ -59,10 +59,10 @@ func newCountingDisk(t *testing.T, answers float64, others int) *countingDisk {
 			t.Fatal(err)
 		}
 	}
-	c.stat(0, 0)
+	c.stat(1000, 1000)
 	c.result = func(io fakeIO) int32 {
 		c.reads++
-		c.stat(int(float64(c.reads)*c.answers), c.others)
+		c.stat(1000+int(float64(c.reads)*c.answers), 1000+c.others)
 		return int32(io.size)
 	}
 	return c
@@ -116,6 +116,35 @@ func TestWhatCannotBeKnownOfTheDeviceIsAbsent(t *testing.T) {
 	r := runFake(t, &fakeDisk{}, reads(1, Limits{MaxTime: time.Minute, MaxIOs: 200}))
 	if r.Device != nil || r.DeviceRatio != nil || r.ForeignIOPS != nil || !r.Valid {
 		t.Errorf("no leaves: device %v, ratio %v, foreign %v, valid %v", r.Device, r.DeviceRatio, r.ForeignIOPS, r.Valid)
+	}
+}
+
+func TestADiskThatDoesNotCountProvesNothing(t *testing.T) {
+	for name, prepare := range map[string]func(*countingDisk) error{
+		"counters are switched off": func(d *countingDisk) error {
+			return os.WriteFile(filepath.Join(d.dir, "devices/fake0/queue/iostats"), []byte("0\n"), 0o600)
+		},
+		"nothing was ever counted": func(d *countingDisk) error {
+			d.result = nil
+			d.stat(0, 0)
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newCountingDisk(t, 0, 0)
+			if err := prepare(d); err != nil {
+				t.Fatal(err)
+			}
+			target := fakeTarget()
+			target.Filesystem = blockdev.Filesystem{Leaves: []string{"fake0"}}
+			r, err := run(t.Context(), reads(4, Limits{MaxTime: time.Minute, MaxIOs: 400}), target, Options{Roots: blockdev.Roots{Sysfs: d.dir}}, d.environment())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.DeviceRatio != nil || r.ForeignIOPS != nil || !r.Valid {
+				t.Errorf("ratio %v, foreign %v, valid %v (%s): nothing is known", r.DeviceRatio, r.ForeignIOPS, r.Valid, r.Detail)
+			}
+		})
 	}
 }
 

@@ -138,6 +138,9 @@ func TestAHungDiskIsGivenUpAfterTheStop(t *testing.T) {
 	if r.Total < 2*time.Second+drainPatience || r.Total > 3*time.Second+drainPatience {
 		t.Errorf("it took %v: want the 2 s of the run and %v of patience", r.Total, drainPatience)
 	}
+	if r.LongestGap < drainPatience {
+		t.Errorf("longest gap %v: the silence at the end is one", r.LongestGap)
+	}
 	if r.Valid || !strings.Contains(r.Detail, "4 I/Os did not come back within 5s") {
 		t.Errorf("valid %v, detail %q", r.Valid, r.Detail)
 	}

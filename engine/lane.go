@@ -301,8 +301,10 @@ func (l *lane) givenUp(now int64) bool {
 	return true
 }
 
-// bookAbandoned counts what is in flight as lost; in an open loop it enters the latencies at its age.
+// bookAbandoned counts what is in flight as lost; in an open loop it enters the latencies at its age. The silence until
+// now is a gap.
 func (l *lane) bookAbandoned(now int64) {
+	l.st.gap = max(l.st.gap, now-l.p.lastDone.Load())
 	idle := make([]bool, l.depth)
 	for _, i := range l.free {
 		idle[i] = true
