@@ -24,6 +24,9 @@ type disk struct {
 	health   *smart.Health     // of the source in force, counters held at their marks
 	marks    *marks
 
+	io   *blockdev.Counters // as of ioAt; replaced, never changed in place
+	ioAt time.Time
+
 	account *ledger.Account
 	polling bool // a read is under way, perhaps for ever
 	polled  time.Time

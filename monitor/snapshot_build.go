@@ -24,7 +24,7 @@ func (m *Monitor) build(now time.Time) *Snapshot {
 		}
 	}
 	for _, d := range m.disks {
-		s.Disks = append(s.Disks, m.buildDisk(d, below[d]))
+		s.Disks = append(s.Disks, m.buildDisk(d, below[d], now))
 	}
 	for _, about := range slices.Sorted(maps.Keys(m.notes)) {
 		if m.notes[about] != "" {
@@ -36,7 +36,7 @@ func (m *Monitor) build(now time.Time) *Snapshot {
 	return s
 }
 
-func (m *Monitor) buildDisk(d *disk, probed bool) DiskState {
+func (m *Monitor) buildDisk(d *disk, probed bool, now time.Time) DiskState {
 	s := DiskState{
 		ID: d.id, Identity: d.identity, Smart: d.inForce().state(), Health: d.health,
 		Rated: rating(m.options.Ratings, d.identity.Model), Corrections: maps.Clone(d.marks.Corrections),
@@ -44,7 +44,10 @@ func (m *Monitor) buildDisk(d *disk, probed bool) DiskState {
 	if d.kernel != nil {
 		k := *d.kernel
 		s.Kernel = &k
-		s.IO = m.counters(d.kernel)
+		if now.Sub(d.ioAt) >= countersFresh || now.Before(d.ioAt) {
+			d.io, d.ioAt = m.counters(d.kernel), now
+		}
+		s.IO = d.io
 	}
 	if d.account != nil {
 		s.Written = maps.Clone(d.account.Written)
@@ -56,6 +59,9 @@ func (m *Monitor) buildDisk(d *disk, probed bool) DiskState {
 	}
 	return s
 }
+
+// countersFresh is how long I/O counters serve: changes come in bursts, and a Snapshot follows each.
+const countersFresh = time.Second
 
 // counters are the kernel's I/O counters of a disk, over all its namespaces; nil when one cannot be read.
 func (m *Monitor) counters(k *blockdev.Disk) *blockdev.Counters {
