@@ -126,7 +126,7 @@ func schedule() panel {
 	}
 	return panel{
 		kind: rows, title: "Workloads", about: "For each workload: how old its figures are, when it runs next, how often, how long its last run took, and how many clean runs its baseline has learned from.",
-		unit: "s", min: -1e9, none: noProbe, width: 16,
+		unit: "s", none: noProbe, width: 16,
 		queries: []query{
 			{expr: `time() - ` + by("ssd_probe_last_success_timestamp_seconds")},
 			{expr: `time() - ` + by("ssd_probe_last_attempt_timestamp_seconds")},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -63,6 +64,7 @@ type step struct {
 type column struct {
 	field, title, unit string
 	link               string
+	width              int // pixels; 0 shares what the others leave
 	steps              []step
 }
 
@@ -84,7 +86,7 @@ func (p panel) build(id uint32) (dashboard.Panel, error) {
 		d.Max = &p.max
 	}
 	d.Thresholds, d.Color = thresholds(p.steps), &dashboard.FieldColor{Mode: dashboard.FieldColorModeIdPaletteClassic}
-	if len(p.steps) > 0 {
+	if len(p.steps) > 0 || p.kind == number {
 		d.Color.Mode = dashboard.FieldColorModeIdThresholds
 	}
 	switch p.kind {
@@ -126,7 +128,7 @@ func (p panel) targets() []variants.Dataquery {
 		if p.kind == rows {
 			t.Format = new(prometheus.PromQueryFormatTable)
 		} else {
-			t.LegendFormat = &q.legend
+			t.LegendFormat = new(cmp.Or(q.legend, "__auto"))
 		}
 		out = append(out, *t)
 	}
@@ -202,24 +204,28 @@ func (p panel) rows(out *dashboard.Panel) {
 	for i, c := range p.columns {
 		shown = append(shown, c.field)
 		order[c.field], names[c.field] = i, c.title
-		if properties := c.properties(); len(properties) > 0 {
-			out.FieldConfig.Overrides = append(out.FieldConfig.Overrides, dashboard.DashboardFieldConfigSourceOverrides{
-				Matcher: dashboard.MatcherConfig{Id: "byName", Options: c.title}, Properties: properties,
-			})
-		}
+		out.FieldConfig.Overrides = append(out.FieldConfig.Overrides, dashboard.DashboardFieldConfigSourceOverrides{
+			Matcher: dashboard.MatcherConfig{Id: "byName", Options: c.title}, Properties: c.properties(),
+		})
+	}
+	// Filtered before merged: rows are joined by all fields that the queries have in common, and the time would be one of them.
+	out.Transformations = []dashboard.DataTransformerConfig{
+		{Id: "filterFieldsByName", Options: map[string]any{"include": map[string]any{"names": shown}}},
 	}
 	if len(p.queries) > 1 {
 		out.Transformations = append(out.Transformations, dashboard.DataTransformerConfig{Id: "merge", Options: map[string]any{}})
 	}
-	out.Transformations = append(
-		out.Transformations,
-		dashboard.DataTransformerConfig{Id: "filterFieldsByName", Options: map[string]any{"include": map[string]any{"names": shown}}},
-		dashboard.DataTransformerConfig{Id: "organize", Options: map[string]any{"indexByName": order, "renameByName": names}},
-	)
+	out.Transformations = append(out.Transformations, dashboard.DataTransformerConfig{
+		Id: "organize", Options: map[string]any{"indexByName": order, "renameByName": names},
+	})
 }
 
 func (c column) properties() []dashboard.DynamicConfigValue {
-	var out []dashboard.DynamicConfigValue
+	// What stands for a table without data would else stand in every cell without a value.
+	out := []dashboard.DynamicConfigValue{{Id: "noValue", Value: "–"}}
+	if c.width > 0 {
+		out = append(out, dashboard.DynamicConfigValue{Id: "custom.width", Value: c.width})
+	}
 	if c.unit != "" {
 		out = append(out, dashboard.DynamicConfigValue{Id: "unit", Value: c.unit})
 	}
