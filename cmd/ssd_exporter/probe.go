@@ -42,7 +42,14 @@ func (a *app) addProbe() {
 	c := a.kingpin.Command("probe", "Measure a disk once, with direct I/O on a probe file in DIR, or read-only on the node of a raw disk. "+
 		"Without a workload flag it runs the service's light profile. What it writes is said first, on standard error; "+
 		"it ends with 1 when a measurement was interrupted or cannot be believed.")
-	f := probeFlags{blockSize: 4 << 10, fileSize: 1 << 30}
+	f := &probeFlags{}
+	f.register(c)
+	a.add(c, func(ctx context.Context) error { return a.probe(ctx, f) })
+}
+
+// register declares the flags and the argument of c.
+func (f *probeFlags) register(c *kingpin.CmdClause) {
+	f.blockSize, f.fileSize = 4<<10, 1<<30
 	c.Arg("DIR", "A folder on the file system to measure, or a disk such as /dev/nvme0n1, which is only read.").Required().StringVar(&f.target)
 	workload := func(i int, name, help string) *kingpin.FlagClause { return c.Flag(name, help).IsSetByUser(&f.given[i]) }
 	workload(0, "block-size", "Bytes of each I/O, such as 4k or 1m.").PlaceHolder("4k").SetValue(&f.blockSize)
@@ -59,7 +66,6 @@ func (a *app) addProbe() {
 	c.Flag("keep-file", "Keep a probe file made by this command for the next one.").BoolVar(&f.keepFile)
 	c.Flag("yes-write", "Agree to so many bytes being written, the probe file included, instead of 10GB.").PlaceHolder("SIZE").SetValue(&f.yesWrite)
 	c.Flag("output", "table (for people) or json.").Default("table").EnumVar(&f.output, "table", "json")
-	a.add(c, func(ctx context.Context) error { return a.probe(ctx, f) })
 }
 
 // single says whether one workload was asked for, and not the profile.

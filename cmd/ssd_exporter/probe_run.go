@@ -20,7 +20,7 @@ const removeDeadline = 10 * time.Second
 // probing is one call of probe. Everything that touches the target happens in children, which can hang alone.
 type probing struct {
 	app       *app
-	flags     probeFlags
+	flags     *probeFlags
 	workloads []engine.Workload
 	fs        blockdev.Filesystem
 	raw       bool             // the target is a disk, not a folder
@@ -39,12 +39,17 @@ type measured struct {
 	err      error
 }
 
-// probe is the command. What was measured is shown whatever happened after it.
-func (a *app) probe(ctx context.Context, f probeFlags) error {
+// probe is the command.
+func (a *app) probe(ctx context.Context, f *probeFlags) error {
 	if _, err := f.workloads(false); err != nil { // before anything is touched
 		return err
 	}
 	p := &probing{app: a, flags: f, progress: newProgress(a.stderr, isTerminal(a.stderr))}
+	return p.run(ctx)
+}
+
+// run does it all. What was measured is shown whatever happened after it.
+func (p *probing) run(ctx context.Context) error {
 	if err := p.inspect(ctx); err != nil {
 		return err
 	}
@@ -139,14 +144,11 @@ func (p *probing) measure(ctx context.Context, w engine.Workload) measured {
 		m.err = err
 		return m
 	}
-	last := int64(0)
-	p.progress.watch = func(b worker.Beat) { last = b.Written }
 	reply, err := p.do(ctx, worker.Request{Run: &worker.Run{Workload: w, Backend: p.flags.backend()}},
 		job{name: w.Name, duration: w.Stop.MaxTime})
-	p.progress.watch = nil
 	written := w.MaxWritten() // a child that crashed may have written all of it
 	if e, ok := errors.AsType[*worker.Error](err); ok && e.Kind != worker.Crashed {
-		written = last // it failed before its first I/O, or told
+		written = p.progress.last.Written // nothing, when it failed before its first I/O
 	}
 	if reply.Result != nil {
 		written = reply.Result.Written
@@ -173,7 +175,7 @@ func (p *probing) remove(ctx context.Context) error {
 // explain says what to do where a child cannot know.
 func (p *probing) explain(err error) error {
 	if e, ok := errors.AsType[*worker.Error](err); ok && e.Kind == worker.Busy {
-		return fmt.Errorf("%w: the service or another probe is measuring there; try again in a minute, or give another folder on the same disk", err)
+		return fmt.Errorf("%w; it is the service, or another probe: give another folder on the same disk, or try again in a minute", err)
 	}
 	return err
 }

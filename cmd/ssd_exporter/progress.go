@@ -29,12 +29,12 @@ type progress struct {
 	w        io.Writer
 	terminal bool
 	now      func() time.Time
-	watch    func(worker.Beat) // told of every beat; may be nil
 
 	job     job
 	began   time.Time
 	drawn   bool
-	told    bool   // that the disk does not answer
+	told    bool // that the disk does not answer
+	last    worker.Beat
 	phase   string // of the last beat
 	entered time.Time
 }
@@ -44,14 +44,12 @@ func newProgress(w io.Writer, terminal bool) *progress {
 }
 
 func (p *progress) begin(j job) {
-	p.job, p.began, p.phase, p.told = j, p.now(), "", false
+	p.job, p.began, p.last, p.phase, p.told = j, p.now(), worker.Beat{}, "", false
 }
 
 // beat is called about every 100 ms.
 func (p *progress) beat(b worker.Beat) {
-	if p.watch != nil {
-		p.watch(b)
-	}
+	p.last = b
 	now := p.now()
 	if b.Phase != p.phase {
 		p.phase, p.entered = b.Phase, now

@@ -120,7 +120,7 @@ func (c *comparison) compare(ctx context.Context, p *place) (*results, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(state)
+	defer func() { _ = os.RemoveAll(state) }() // an empty folder of ours
 	ours := &product{program: program{pin: p.pin}, binary: c.binary, dir: p.dir, size: p.size, state: state}
 	peer := &fio{program: program{pin: p.pin}, file: ours.file(), size: p.size, batch: map[string]int{}}
 	res := &results{

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,8 +28,8 @@ func (p *place) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var errs []error
-	for i := len(p.undo) - 1; i >= 0; i-- {
-		errs = append(errs, p.undo[i](ctx))
+	for _, undo := range slices.Backward(p.undo) {
+		errs = append(errs, undo(ctx))
 	}
 	p.undo = nil
 	return errors.Join(errs...)

@@ -19,11 +19,10 @@ import (
 
 // report collects what was measured, for people now and as Markdown.
 type report struct {
-	c        *comparison
-	facts    [][2]string // of the machine
-	results  []*results
-	skipped  []string
-	finished time.Time
+	c       *comparison
+	facts   [][2]string // of the machine
+	results []*results
+	skipped []string
 }
 
 func newReport(ctx context.Context, c *comparison) *report {
