@@ -67,7 +67,6 @@ type pace struct {
 	commandWait   time.Duration // for a S.M.A.R.T. read to end
 	firstPollWait time.Duration
 	flush         time.Duration // readings wait at most so long for a commit
-	settle        time.Duration // runs wait so long for others of their pass
 	commit        time.Duration // the longest time that a commit may take before it is a problem
 	shutdown      time.Duration // for everything to end
 }
@@ -76,7 +75,7 @@ func defaultPace() pace {
 	return pace{
 		publish: 15 * time.Second, retry: time.Minute, retryMost: 15 * time.Minute,
 		inspect: 10 * time.Second, open: time.Minute, fillIdle: time.Minute, commandWait: 45 * time.Second, firstPollWait: 25 * time.Second,
-		flush: 5 * time.Minute, settle: 5 * time.Second, commit: 10 * time.Second, shutdown: 5 * time.Second,
+		flush: 5 * time.Minute, commit: 10 * time.Second, shutdown: 5 * time.Second,
 	}
 }
 

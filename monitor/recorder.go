@@ -11,7 +11,9 @@ import (
 )
 
 // recorder stores what changed, on a goroutine of its own: a disk under the store that hangs stops neither probing nor
-// publishing. What waits is bounded, and merged into one transaction: a commit writes some 33 KB however small it is.
+// publishing. A run is stored as soon as it is recorded, so that kill -9 costs the run in flight and no other; what its commit
+// writes then falls into the guard's window before the next run, not into a probe. What waits for a store that is busy is
+// bounded, and merged into one transaction: a commit writes some 33 KB however small it is.
 type recorder struct {
 	store keeper
 	log   *slog.Logger
@@ -22,7 +24,7 @@ type recorder struct {
 	waiting history.Commit
 	dropped int
 	since   time.Time     // of the commit that is under way; zero: none is
-	wake    chan struct{} // something is urgent; holds one token
+	wake    chan struct{} // a run waits; holds one token
 	quit    chan struct{}
 	done    chan struct{}
 }
@@ -44,7 +46,7 @@ func newRecorder(s keeper, log *slog.Logger, p pace, tell func(string)) *recorde
 	}
 }
 
-// add queues a change. Runs are stored soon, readings with the next commit: they come every minute, and the last one counts.
+// add queues a change. Runs are stored at once, readings with the next commit: they come every minute, and the last one counts.
 func (r *recorder) add(c history.Commit) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +77,6 @@ func (r *recorder) loop() {
 	for {
 		select {
 		case <-r.wake:
-			r.settle()
 			r.commit()
 		case <-flush.C:
 			r.commit()
@@ -87,16 +88,6 @@ func (r *recorder) loop() {
 			r.commit()
 			return
 		}
-	}
-}
-
-// settle waits for the rest of a pass, which then shares the commit.
-func (r *recorder) settle() {
-	t := time.NewTimer(r.pace.settle)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-r.quit:
 	}
 }
 

@@ -115,6 +115,29 @@ func TestProblemsAreLoggedOncePerChange(t *testing.T) {
 	})
 }
 
+// Whenever the process is killed, at most the run in flight is missing from the store.
+func TestARunIsStoredAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, quietSmart)
+		b.begin(0)
+		for range 300 {
+			b.wait(100 * time.Millisecond)
+			stored := 0
+			if err := b.store.Runs("", time.Unix(0, 0), func(history.Run) error { stored++; return nil }); err != nil {
+				t.Fatal(err)
+			}
+			if recorded := len(b.target("data").Recent); stored != recorded {
+				t.Fatalf("%d runs are stored of %d that are over", stored, recorded)
+			}
+		}
+		if n := len(b.target("data").Recent); n < len(Light()) {
+			t.Errorf("only %d runs in the first pass", n)
+		}
+		b.stop()
+		b.closeStore()
+	})
+}
+
 func TestReadingsDoNotMakeACommitEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, noTargets, func(_ *bench, o *Options, _ *pace) { o.Smart.NVMeInterval, o.Smart.Interval = time.Minute, time.Minute })
