@@ -9,13 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 )
 
 const docs = "../docs/configuration.md"
 
-// docRow is one row of the tables: | `key` | default | …
-var docRow = regexp.MustCompile("(?m)^\\| `([a-z_.\\[\\]<>]+)` \\| ([^|]*) \\|")
+// docRow is one row of the tables: | `key` | default | meaning |
+var docRow = regexp.MustCompile("(?m)^\\| `([a-z_.\\[\\]<>]+)` \\| ([^|]*) \\| (.*) \\|$")
 
 func TestDocs_have_every_key_with_its_default_and_no_other(t *testing.T) {
 	b, err := os.ReadFile(docs)
@@ -39,6 +40,33 @@ func TestDocs_have_every_key_with_its_default_and_no_other(t *testing.T) {
 		}
 		if want, ok := defaults[k]; ok && d != want {
 			t.Errorf("%s: the default of %s is %q, want %q", docs, k, d, want)
+		}
+	}
+}
+
+func TestReference_says_what_the_documentation_says(t *testing.T) {
+	b, err := os.ReadFile(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []keyWords
+	for _, m := range docRow.FindAllStringSubmatch(string(b), -1) {
+		want = append(want, keyWords{m[1], strings.ReplaceAll(m[3], "`", "")})
+	}
+	if d := cmp.Diff(want, reference(), cmp.AllowUnexported(keyWords{})); d != "" {
+		t.Errorf("%s and config/reference.go differ: -documentation +reference\n%s", docs, d)
+	}
+	d, err := newDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range reference() {
+		section := func(s keyWords) bool { return k.in(s.path) }
+		if !k.in("targets") && !slices.ContainsFunc(sections(), section) {
+			t.Errorf("%s is in no section, so config generate leaves it out", k.path)
+		}
+		if v, ok := defaultValues(t)[k.path]; ok && d.of(k) != v {
+			t.Errorf("default of %s: %q, want %q", k.path, d.of(k), v)
 		}
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"ssd_exporter/monitor/history"
 )
 
+// historyFile is the history's file in the state folder.
+const historyFile = "history.db"
+
 // stateDeadline is how long the state folder may take to open: its disk may be the sick one.
 const stateDeadline = 30 * time.Second
 
@@ -54,7 +57,7 @@ func openStateNow(dir string) (*state, error) {
 	if err := makeFolder(dir); err != nil {
 		return nil, err
 	}
-	store, setAside, err := history.Open(filepath.Join(dir, "history.db"))
+	store, setAside, err := history.Open(filepath.Join(dir, historyFile))
 	switch {
 	case errors.Is(err, history.ErrLocked):
 		return nil, fmt.Errorf("the state folder %s is in use: %w; stop that one, or choose another folder with --state.path", dir, err)
