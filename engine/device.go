@@ -62,8 +62,9 @@ func (r *Result) compare(pl *plan, before, after *blockdev.Counters) {
 			ours[op].IOs += n
 		}
 	}
-	rate := float64(ForeignIOs(delta, ours)) / over.Seconds()
-	r.ForeignIOPS = &rate
+	foreign := ForeignIOs(delta, ours)
+	rate := float64(foreign) / over.Seconds()
+	r.ForeignIOs, r.ForeignIOPS = &foreign, &rate
 }
 
 // ForeignIOs estimates how many of a device's I/Os in some time were not ours. More I/Os than ours may only mean that the

@@ -105,8 +105,8 @@ func TestTheDevicesOwnCountersDecideWhatIsBelieved(t *testing.T) {
 			if r.DeviceRatio == nil || r.ForeignIOPS == nil || r.Device == nil {
 				t.Fatalf("ratio %v, foreign %v, device %v: the counters were there", r.DeviceRatio, r.ForeignIOPS, r.Device)
 			}
-			if (*r.ForeignIOPS > 0) != (tt.others > 0) {
-				t.Errorf("%.0f foreign IOPS", *r.ForeignIOPS)
+			if (*r.ForeignIOPS > 0) != (tt.others > 0) || (*r.ForeignIOs > 0) != (tt.others > 0) {
+				t.Errorf("%d foreign I/Os, %.0f a second", *r.ForeignIOs, *r.ForeignIOPS)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ssd_exporter/blockdev"
+	"ssd_exporter/engine"
 	"ssd_exporter/smart"
 )
 
@@ -132,6 +133,17 @@ func (g Guards) busy(ctx context.Context, roots blockdev.Roots, leaves []leafDis
 		}
 	}
 	return nil
+}
+
+// contendedFor is the least time at the limit of ForeignIOPS whose I/Os make a run contended, in seconds: 20 of them by default.
+// Fewer are what a file system does on its own now and then, and in a run of a few milliseconds they are a high rate all the same.
+// The child's rule to abort (worker.AbortRule) asks for two samples of 50 ms, which is as many.
+const contendedFor = 0.1
+
+// contended says that others used the disk during a run so much that its figures are not the disk's own.
+func (g Guards) contended(r *engine.Result) bool {
+	return r.ForeignIOPS != nil && r.ForeignIOs != nil &&
+		*r.ForeignIOPS > g.ForeignIOPS && float64(*r.ForeignIOs) >= g.ForeignIOPS*contendedFor
 }
 
 // activity is the counters of a disk's devices; nil where one cannot be read.

@@ -172,6 +172,37 @@ func TestExcess(t *testing.T) {
 	}
 }
 
+func TestContendedNeedsARateAndANumber(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit     float64
+		ios       int64
+		over      time.Duration
+		contended bool
+	}{
+		"nobody else":                          {200, 0, time.Second, false},
+		"a journal's nine in 28 ms":            {200, 9, 28 * time.Millisecond, false},
+		"a journal's nineteen in 28 ms":        {200, 19, 28 * time.Millisecond, false},
+		"twenty in 28 ms":                      {200, 20, 28 * time.Millisecond, true},
+		"twenty in a second":                   {200, 20, time.Second, false},
+		"at the limit for a second":            {200, 200, time.Second, false},
+		"above it for two seconds":             {200, 402, 2 * time.Second, true},
+		"a limit of one: one in half a second": {1, 1, time.Second / 2, true},
+		"a high limit: 900 in 10 ms":           {10_000, 900, 10 * time.Millisecond, false},
+		"a high limit: 1,000 in 10 ms":         {10_000, 1000, 10 * time.Millisecond, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rate := float64(c.ios) / c.over.Seconds()
+			r := &engine.Result{ForeignIOs: &c.ios, ForeignIOPS: &rate}
+			if got := (Guards{ForeignIOPS: c.limit}).contended(r); got != c.contended {
+				t.Errorf("%d foreign I/Os, %.0f a second: contended %v", c.ios, rate, got)
+			}
+		})
+	}
+	if (Guards{ForeignIOPS: 200}).contended(&engine.Result{}) {
+		t.Error("what is unknown makes contended")
+	}
+}
+
 func TestHeat(t *testing.T) {
 	g := Guards{}.withDefaults()
 	for name, c := range map[string]struct {

@@ -41,7 +41,7 @@ func (p *probe) judge(a answer) judgement {
 		return judgement{history.Invalid, string(firstInvalid(res)), res.Detail}
 	case p.sampling:
 		return judgement{history.Contended, "", "a short sample: the disk has been busy with others for a long time"}
-	case res.ForeignIOPS != nil && *res.ForeignIOPS > p.guards.ForeignIOPS:
+	case p.guards.contended(res):
 		return judgement{history.Contended, "", "others used the disk"}
 	}
 	return judgement{history.Success, "", ""}

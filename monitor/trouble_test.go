@@ -130,10 +130,10 @@ func TestHowRunsEnd(t *testing.T) {
 			return worker.Reply{Result: result(w, func(r *engine.Result) { r.Written /= 2 })}
 		}, ending{history.Success, "", true, half}},
 		"contended": {func(w engine.Workload) worker.Reply {
-			return worker.Reply{Result: result(w, func(r *engine.Result) { r.ForeignIOPS = new(250.0) })}
+			return worker.Reply{Result: result(w, func(r *engine.Result) { r.ForeignIOs, r.ForeignIOPS = new(int64(250)), new(250.0) })}
 		}, ending{history.Contended, "", false, all}},
 		"foreign I/O unknown": {func(w engine.Workload) worker.Reply {
-			return worker.Reply{Result: result(w, func(r *engine.Result) { r.ForeignIOPS = nil })}
+			return worker.Reply{Result: result(w, func(r *engine.Result) { r.ForeignIOs, r.ForeignIOPS = nil, nil })}
 		}, ending{history.Success, "", true, all}},
 		"invalid": {func(w engine.Workload) worker.Reply {
 			return worker.Reply{Result: result(w, func(r *engine.Result) { r.Valid, r.Reasons = false, []engine.Invalid{"cache", "sparse", "what?"} })}

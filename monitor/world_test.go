@@ -234,7 +234,7 @@ func (w *world) result(load engine.Workload) *engine.Result {
 		w.results[load.Name] = res
 	}
 	res.Start = time.Now()
-	res.ForeignIOPS = new(0.0)
+	res.ForeignIOs, res.ForeignIOPS = new(int64(0)), new(0.0)
 	if w.shape != nil {
 		w.shape(load, &res)
 	}

@@ -37,6 +37,10 @@ func TestTheGuardTellsForeignIOFromOurs(t *testing.T) {
 	sync := workload(engine.Stream{BlockSize: 4096, Sync: engine.Fdatasync})
 	quiet := step{reads: 500, deviceReads: 500}
 	busy := step{reads: 500, deviceReads: 600} // 100 in 50 ms are 2,000 a second
+	var bursts []step
+	for range 10 {
+		bursts = append(bursts, busy, quiet, quiet)
+	}
 	for _, c := range []struct {
 		name   string
 		w      engine.Workload
@@ -46,6 +50,9 @@ func TestTheGuardTellsForeignIOFromOurs(t *testing.T) {
 	}{
 		{"ours alone", q1, 1, repeat(20, quiet), 0},
 		{"foreign reads", q1, 1, append(repeat(3, quiet), repeat(5, busy)...), 5},
+		{"a journal's nine writes while we read", q1, 1, append([]step{{reads: 500, deviceReads: 500, deviceWrites: 9}}, repeat(9, quiet)...), 0},
+		{"a journal's nine writes, ever again", q1, 1, repeat(20, step{reads: 500, deviceReads: 500, deviceWrites: 9}), 0},
+		{"ten bursts, none beside another", q1, 1, append(repeat(1, quiet), bursts...), 0},
 		{"one burst", q1, 1, append(append(repeat(3, quiet), busy), repeat(9, quiet)...), 0},
 		{"two of three samples", q1, 1, []step{quiet, quiet, busy, quiet, busy, quiet}, 5},
 		{"two of four samples", q1, 1, []step{quiet, quiet, busy, quiet, quiet, busy, quiet}, 0},
