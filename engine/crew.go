@@ -85,7 +85,7 @@ func (c *crew) recruit(pl *plan, kind Backend, total int) error {
 	for i, s := range pl.Streams {
 		threads, depth := pl.threads(kind, s)
 		for range threads {
-			l, err := newLane(s, depth, pl.opts.Chunk, pool, pl.target.Codec, pl.Seed, len(c.lanes), i)
+			l, err := newLane(s, depth, pl.chunk(depth), pool, pl.target.Codec, pl.Seed, len(c.lanes), i)
 			if err != nil {
 				for _, l := range c.lanes {
 					l.close()

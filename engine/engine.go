@@ -42,7 +42,7 @@ const (
 type Options struct {
 	Backend Backend
 	Roots   blockdev.Roots
-	Chunk   int            // at most so many submissions per system call; 0 is 4. Part of the fingerprint.
+	Chunk   int            // at most so many submissions per system call; 0 goes by the depth: an eighth, from 2 to 8. Part of the fingerprint.
 	Beat    func(Progress) // called every BeatEvery from the engine's own goroutines; may be nil
 	// BeatEvery is the time between beats; 0 is 100 ms.
 	BeatEvery time.Duration

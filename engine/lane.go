@@ -73,7 +73,7 @@ func newLane(s Stream, depth, chunk, pool int, codec Codec, seed uint64, index, 
 		return nil, err
 	}
 	l := &lane{
-		index: index, stream: stream, block: int64(s.BlockSize), depth: depth, chunk: min(chunk, depth), codec: codec,
+		index: index, stream: stream, block: int64(s.BlockSize), depth: depth, chunk: chunk, codec: codec,
 		memory: mem,
 		slots:  make([]slot, depth), free: make([]int32, 0, depth), queued: make([]int32, 0, depth), done: make([]completion, depth),
 	}

@@ -91,9 +91,10 @@ func (j *judgement) lag() {
 
 // fingerprint notes what must be equal for two results to be compared.
 func (pl *plan) fingerprint(kind Backend) Fingerprint {
-	f := Fingerprint{Engine: kind, Chunk: pl.opts.Chunk, IOPrio: ioPriorityName()}
-	if kind == Pread {
-		f.Chunk = 1
+	f := Fingerprint{Engine: kind, IOPrio: ioPriorityName()}
+	for _, s := range pl.Streams {
+		_, depth := pl.threads(kind, s)
+		f.Chunk = max(f.Chunk, pl.chunk(depth))
 	}
 	if leaf, ok := pl.leaf(); ok {
 		if d, ok := pl.disk(leaf); ok {
