@@ -201,6 +201,7 @@ func TestAThreadThatHangsInTheKernelIsLeftBehind(t *testing.T) {
 type badCodec struct{ below int64 }
 
 func (c badCodec) Stamp(block []byte, _ int64) { copy(block, bytes.Repeat([]byte("s"), len(block))) }
+
 func (c badCodec) Check(_ []byte, off int64) error {
 	if off >= c.below {
 		return errors.New("stamp of another block")

@@ -52,8 +52,10 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		"negative I/Os":           {good(func(w *Workload) { w.Stop.MaxIOs = -1 }), `workload "mix": Stop.MaxIOs is -1; accepted: 0 (no such limit) or more`},
 		"unbounded writes":        {good(func(w *Workload) { w.Stop.MaxWriteBytes = 0 }), `workload "mix": Stop.MaxWriteBytes is 0; accepted: 4096 (one block) or more: the workload writes`},
 		"a warm-up that writes":   {good(func(w *Workload) { w.Warmup.MaxWriteBytes = 1 }), `workload "mix": Warmup.MaxWriteBytes is 1; accepted: 0: a warm-up only reads`},
-		"too much outstanding": {stream(func(s *Stream) { s.BlockSize, s.Depth = 64<<20, 17 }),
-			`workload "mix": BlockSize × Depth × Workers is 1140850688 bytes over all streams; accepted: at most 1073741824`},
+		"too much outstanding": {
+			stream(func(s *Stream) { s.BlockSize, s.Depth = 64<<20, 17 }),
+			`workload "mix": BlockSize × Depth × Workers is 1140850688 bytes over all streams; accepted: at most 1073741824`,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
