@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,6 +16,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"ssd_exporter/monitor"
+	"ssd_exporter/monitor/history"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files and docs/metrics.md")
@@ -205,14 +205,13 @@ func TestATargetHasADeviceOnlyOnOneDisk(t *testing.T) {
 func TestTheLastSuccessOutlivesItsFigures(t *testing.T) {
 	s := fixture()
 	w := &s.Targets[1].Workloads[0]
-	good, bad := *w.Measured, *w.Measured
-	good.Start, bad.Outcome = noon().Add(-time.Hour), "failed"
-	w.Last, w.Measured = &bad, nil
-	s.Targets[1].Recent = append(s.Targets[1].Recent, bad, good)
+	bad, long := *w.Measured, noon().AddDate(0, -2, 0)
+	bad.Outcome = history.Failed
+	w.Last, w.Measured, w.LastSuccess = &bad, nil, long
 	for _, m := range gather(t, s, Options{})["ssd_probe_last_success_timestamp_seconds"].GetMetric() {
 		if l := labelsOf(m); l["target"] == "data" && l["workload"] == "read_4k_q1" {
-			if got := m.GetGauge().GetValue(); got != float64(good.Start.Unix()) {
-				t.Errorf("last success at %v, want %v", got, good.Start.Unix())
+			if got := m.GetGauge().GetValue(); got != float64(long.Unix()) {
+				t.Errorf("last success at %v, want %v", got, long.Unix())
 			}
 			return
 		}

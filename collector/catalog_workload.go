@@ -85,12 +85,8 @@ func workloadRows() []Row {
 		},
 		{
 			Name: "ssd_probe_last_success_timestamp_seconds", Kind: Gauge, Scope: Workload,
-			Help: "Unix time at which the last run began that gave figures, contended or not.",
-			yield: func(of subject, out sink) {
-				if r := lastMeasured(of.target, of.workload); r != nil {
-					out.unix(r.Start)
-				}
-			},
+			Help:  "Unix time at which the last clean run began: good figures, and nobody else used the disk. However long ago.",
+			yield: onWorkload(func(w *monitor.WorkloadState, out sink) { out.unix(w.LastSuccess) }),
 		},
 		{
 			Name: "ssd_probe_next_run_timestamp_seconds", Kind: Gauge, Scope: Workload,
@@ -135,18 +131,4 @@ func onOps(f func(string, *history.OpStats, sink)) func(subject, sink) {
 			}
 		}
 	})
-}
-
-// lastMeasured is the last run with figures, or nil. Measured ends after three missed intervals, which is just when people ask
-// how old the last good run is: the recent runs then tell.
-func lastMeasured(t *monitor.TargetState, w *monitor.WorkloadState) *history.Run {
-	if w.Measured != nil {
-		return w.Measured
-	}
-	for i := range t.Recent {
-		if r := &t.Recent[i]; r.Workload == w.Workload.Name && r.Measured() {
-			return r
-		}
-	}
-	return nil
 }

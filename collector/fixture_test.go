@@ -155,7 +155,7 @@ func workload(target, name string, i int) monitor.WorkloadState {
 	}
 	w := monitor.WorkloadState{
 		Workload: engine.Workload{Name: name}, Interval: 15 * time.Minute, Next: noon().Add(10 * time.Minute), Last: run, Measured: run,
-		Since:  noon().Add(-48 * time.Hour),
+		Since: noon().Add(-48 * time.Hour), LastSuccess: run.Start,
 		Series: []monitor.SeriesState{{Op: "all", Signal: "rate", Runs: 8, Baseline: new(0.0001), Degradation: new(0.25)}},
 	}
 	for _, op := range opsOf(name) {

@@ -86,7 +86,7 @@ func (p *probe) record(start time.Time, took time.Duration, a answer, j judgemen
 		t.lastAttempt, w.last = start, run
 		w.skipped, w.busy = nil, 0
 		if run.Outcome == history.Success {
-			t.lastSuccess = start
+			t.lastSuccess, w.success = start, start
 		}
 		changed := map[history.Key]history.Series{}
 		if run.Measured() {

@@ -48,7 +48,7 @@ type Monitor struct {
 	options Options
 	started time.Time
 	ctx     context.Context // of Run; nil before
-	saved   history.State
+	saved   history.State   // what the store knows, or would know if there were one
 	recent  map[string][]history.Run
 	disks   map[string]*disk   // by kernel name, or "file:" and ID
 	targets map[string]*target // by name
@@ -261,10 +261,12 @@ func (m *Monitor) reconcile() {
 			if old != nil && reflect.DeepEqual(old.options, t) {
 				continue
 			}
+			n := m.newTarget(t, now)
 			if old != nil {
 				old.cancel()
+				n.inherit(old, now)
+				n.makeDue(now)
 			}
-			n := m.newTarget(t, now)
 			m.targets[t.Name] = n
 			ctx, cancel := context.WithCancel(m.ctx)
 			n.cancel = cancel
@@ -274,6 +276,7 @@ func (m *Monitor) reconcile() {
 			if !wanted[name] {
 				t.cancel()
 				delete(m.targets, name)
+				m.recent[name] = t.recent // a reload may bring it back
 			}
 		}
 	})
@@ -294,8 +297,10 @@ func (m *Monitor) change(f func()) {
 	m.outbox = nil
 }
 
-// record queues a change for the store; change hands it over once the Snapshot that shows it is published. Monitor.mu is held.
+// record remembers a change and queues it for the store; change hands it over once the Snapshot that shows it is published.
+// Monitor.mu is held.
 func (m *Monitor) record(c history.Commit) {
+	m.saved.Take(c)
 	if m.recorder != nil {
 		m.outbox = append(m.outbox, c)
 	}

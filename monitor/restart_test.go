@@ -91,6 +91,52 @@ func TestARestartGoesOnWhereItWas(t *testing.T) {
 	})
 }
 
+// What last went well is asked for when it is long ago: beyond the recent runs, over restarts, and on a disk that others use.
+func TestTheLastSuccessIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, quietSmart)
+		b.begin(0)
+		b.wait(30 * time.Minute)
+		success := func() (at []time.Time) {
+			for _, w := range b.target("data").Workloads {
+				at = append(at, w.LastSuccess)
+			}
+			return append(at, b.target("data").LastSuccess)
+		}
+		want := success()
+		b.world.change(func() {
+			b.world.shape = func(_ engine.Workload, r *engine.Result) { r.ForeignIOs, r.ForeignIOPS = new(int64(9000)), new(9000.0) }
+		})
+		b.wait(12 * time.Hour)
+		for _, r := range b.target("data").Recent {
+			if r.Outcome != history.Contended {
+				t.Fatalf("a recent run was %s", r.Outcome)
+			}
+		}
+		if d := cmp.Diff(want, success()); d != "" {
+			t.Error(d)
+		}
+		b.stop()
+		b.closeStore()
+		b.store = nil
+		b.world.change(func() { b.world.free = make(chan struct{}) })
+		b.begin(72 * time.Hour)
+		if d := cmp.Diff(want, success()); d != "" {
+			t.Errorf("after a restart: %s", d)
+		}
+		b.opts.Targets[0].FillRate++ // the same place otherwise configured
+		if err := b.m.Apply(b.opts); err != nil {
+			t.Fatal(err)
+		}
+		b.wait(20 * time.Second)
+		if d := cmp.Diff(want, success()); d != "" {
+			t.Errorf("after a reload: %s", d)
+		}
+		b.stop()
+		b.closeStore()
+	})
+}
+
 func TestShutdownIsQuickAndSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, quietSmart)

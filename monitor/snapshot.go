@@ -59,7 +59,7 @@ type TargetState struct {
 	Problem            string               // why nothing is measured, in words, with what to do; "" when all is well
 	Stuck              bool
 	LastAttempt        time.Time
-	LastSuccess        time.Time
+	LastSuccess        time.Time       // of any workload
 	Workloads          []WorkloadState // in the profile's order
 	Events             Events
 	ColdRatio          *float64      // median latency of old data over fresh data; nil unknown
@@ -86,6 +86,8 @@ type WorkloadState struct {
 	Latency  [2]*engine.Hist // cumulative since Since; nil when that direction never ran
 	Since    time.Time
 	Series   []SeriesState
+
+	LastSuccess time.Time // start of the last clean run, however long ago; zero never
 
 	Skipped    Skip      // why the last due run was not started; "" when it was
 	SkippedAt  time.Time // and when

@@ -97,7 +97,7 @@ func (m *Monitor) buildTarget(t *target, now time.Time) TargetState {
 	}
 	for _, w := range t.workloads {
 		s.Workloads = append(s.Workloads, w.build(now))
-		if w.Name == coldWorkload && t.cold != nil && !missed(t.cold.at, w.Interval, now) {
+		if w.Name == coldWorkload && t.cold != nil && !w.missed(t.cold.at, now) {
 			ratio := t.cold.value
 			s.ColdRatio = &ratio
 		}
@@ -106,8 +106,8 @@ func (m *Monitor) buildTarget(t *target, now time.Time) TargetState {
 }
 
 func (w *workload) build(now time.Time) WorkloadState {
-	s := WorkloadState{Workload: w.Workload, Interval: w.Interval, Next: w.next, Last: w.last, Latency: w.latency, Since: w.since}
-	if w.measured != nil && !missed(w.measured.Start, w.Interval, now) {
+	s := WorkloadState{Workload: w.Workload, Interval: w.Interval, Next: w.next, Last: w.last, Latency: w.latency, Since: w.since, LastSuccess: w.success}
+	if w.measured != nil && !w.missed(w.measured.Start, now) {
 		s.Measured = w.measured
 	}
 	if w.skipped != nil {
@@ -156,9 +156,9 @@ func degradation(saved history.Series, x series, r *history.Run) *float64 {
 }
 
 // missed says that three intervals have gone by since: figures so old are no longer shown. The tenth of an interval on top is for
-// passes that wait for their disk.
-func missed(since time.Time, interval time.Duration, now time.Time) bool {
-	return now.Sub(since) > 3*interval+interval/10
+// passes that wait for their disk. Those of a schedule that a reload has changed are missed from then on only.
+func (w *workload) missed(since, now time.Time) bool {
+	return now.Sub(later(since, w.changed)) > 3*w.Interval+w.Interval/10
 }
 
 func (e Events) clone() Events {

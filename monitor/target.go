@@ -47,10 +47,12 @@ type workload struct {
 	next      time.Time
 	last      *history.Run
 	measured  *history.Run
+	success   time.Time       // when the last clean run began
 	latency   [2]*engine.Hist // replaced, never changed in place
 	since     time.Time
 	series    map[series]history.Series
 	judged    []SeriesState // of series and measured
+	changed   time.Time     // when a reload changed the interval; zero: it did not
 	skipped   *refusal      // why the last due run was not started; nil when it was
 	skippedAt time.Time
 	busy      int // skips in a row because others use the disk
@@ -89,10 +91,14 @@ func (m *Monitor) newTarget(t Target, now time.Time) *target {
 		}
 		if run, ok := m.saved.Measured[key]; ok {
 			w.measured = &run
-			if run.Outcome == history.Success {
-				n.lastSuccess = later(n.lastSuccess, run.Start)
+			if run.Outcome == history.Success { // of a store that did not keep the time by itself yet
+				w.success = run.Start
 			}
 		}
+		if at, ok := m.saved.Success[key]; ok {
+			w.success = at
+		}
+		n.lastSuccess = later(n.lastSuccess, w.success)
 		for _, s := range allSeries() {
 			if saved, ok := m.saved.Series[s.key(t.Name, w.Name)]; ok {
 				w.series[s] = saved
@@ -106,21 +112,36 @@ func (m *Monitor) newTarget(t Target, now time.Time) *target {
 	return n
 }
 
-// inherit takes over the counters and runs of the same target under other options. Monitor.mu is held.
-func (t *target) inherit(old *target) {
-	t.events, t.recent, t.lastAttempt, t.lastSuccess, t.cold = old.events, old.recent, old.lastAttempt, old.lastSuccess, old.cold
+// inherit takes over the counters and runs of the same target under other options: at once, so that nothing is missing for a
+// moment, and again when the old one has ended, with its last words. Monitor.mu is held.
+func (t *target) inherit(old *target, now time.Time) {
+	t.events, t.recent, t.lastAttempt, t.lastSuccess, t.stuck = old.events, old.recent, old.lastAttempt, old.lastSuccess, old.stuck
 	if t.options.Dir != old.options.Dir {
-		t.cold = nil
-		return // another place: its figures say nothing about this one
+		t.forget()
+		return
 	}
-	t.fs, t.file = old.fs, old.file
+	t.fs, t.file, t.cold = old.fs, old.file, old.cold
 	for _, w := range t.workloads {
 		for _, o := range old.workloads {
 			if o.Name == w.Name {
-				w.last, w.measured, w.latency, w.since, w.series = o.last, o.measured, o.latency, o.since, o.series
+				w.last, w.measured, w.success, w.latency, w.since, w.series = o.last, o.measured, o.success, o.latency, o.since, o.series
+				w.changed = o.changed
+				if w.Interval != o.Interval && w.measured != nil && !o.missed(w.measured.Start, now) {
+					w.changed = now
+				}
 				w.judgeSeries()
 			}
 		}
+	}
+	t.phase = t.restingPhase()
+}
+
+// forget drops the figures of another place: they say nothing about this one. Monitor.mu is held.
+func (t *target) forget() {
+	t.cold, t.lastSuccess = nil, time.Time{}
+	for _, w := range t.workloads {
+		w.last, w.measured, w.success, w.series = nil, nil, time.Time{}, map[series]history.Series{}
+		w.judgeSeries()
 	}
 }
 
@@ -129,12 +150,12 @@ func (t *target) inherit(old *target) {
 func (t *target) loop(ctx context.Context, previous *target) {
 	defer close(t.done)
 	if previous != nil {
-		select {
-		case <-previous.done: // its child gets its time to end
-		case <-ctx.Done():
-			return
-		}
-		t.m.change(func() { t.inherit(previous); t.makeDue(time.Now()) })
+		<-previous.done // its child gets its time to end, which is bounded
+		t.m.change(func() {
+			now := time.Now()
+			t.inherit(previous, now)
+			t.makeDue(now)
+		})
 	}
 	select {
 	case <-t.m.firstPoll:

@@ -95,6 +95,9 @@ func (w *writer) run(r *Run) {
 	if r.Measured() {
 		w.put(bucketMeasured, []byte(key), r)
 	}
+	if r.Outcome == Success {
+		w.put(bucketSuccess, []byte(key), successRow{r.Target, r.Workload, r.Start})
+	}
 }
 
 func (w *writer) sample(s *Sample) {

@@ -14,6 +14,7 @@ import (
 //	runs      start (8 bytes, big endian nanoseconds since 1970) target NUL workload -> Run; time-ordered, kept 30 days
 //	last      target NUL workload -> Run, the last attempt
 //	measured  target NUL workload -> Run, the last with figures
+//	success   target NUL workload -> successRow, when the last clean run began
 //	samples   disk ID -> Sample, the latest, complete
 //	readings  time (8 bytes, as in runs) disk ID -> Sample without attributes; one row whenever something lasting changed (wear,
 //	          errors, verdict, firmware), else one a day
@@ -39,6 +40,7 @@ const (
 	bucketRuns     = "runs"
 	bucketLast     = "last"
 	bucketMeasured = "measured"
+	bucketSuccess  = "success"
 	bucketSamples  = "samples"
 	bucketReadings = "readings"
 	bucketSeries   = "series"
@@ -49,13 +51,19 @@ const (
 )
 
 func buckets() []string {
-	return []string{bucketRuns, bucketLast, bucketMeasured, bucketSamples, bucketReadings, bucketSeries, bucketMarks}
+	return []string{bucketRuns, bucketLast, bucketMeasured, bucketSuccess, bucketSamples, bucketReadings, bucketSeries, bucketMarks}
 }
 
 // seriesRow carries its key, so that nothing is ever parsed out of a key.
 type seriesRow struct {
 	Key
 	Series
+}
+
+// successRow carries its key for the same reason.
+type successRow struct {
+	Target, Workload string
+	Start            time.Time
 }
 
 func timeKey(t time.Time, tail string) []byte {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"errors"
+	"maps"
 	"time"
 
 	"ssd_exporter/blockdev"
@@ -107,14 +108,46 @@ type Commit struct {
 	Marks   map[blockdev.ID]Marks
 }
 
-// State is what a restarted exporter needs: the last run and the last measured run of each workload, the last sample of
-// each disk, all series and marks.
+// State is what a restarted exporter needs: the last run and the last measured run of each workload, when its last clean run
+// began, the last sample of each disk, all series and marks.
 type State struct {
 	Last     map[[2]string]Run // by target and workload
 	Measured map[[2]string]Run
+	Success  map[[2]string]time.Time
 	Samples  map[blockdev.ID]Sample
 	Series   map[Key]Series
 	Marks    map[blockdev.ID]Marks
 
 	Unreadable int // rows that could not be decoded and were left out
+}
+
+// Take brings the State up to what Load would say after a Commit. It takes the zero State too.
+func (s *State) Take(c Commit) {
+	if s.Last == nil {
+		*s = emptyState()
+	}
+	for _, r := range c.Runs {
+		key := [2]string{r.Target, r.Workload}
+		s.Last[key] = r
+		if r.Measured() {
+			s.Measured[key] = r
+		}
+		if r.Outcome == Success {
+			s.Success[key] = r.Start
+		}
+	}
+	for _, sample := range c.Samples {
+		if sample.Health != nil {
+			s.Samples[sample.Disk] = sample
+		}
+	}
+	maps.Copy(s.Series, c.Series)
+	maps.Copy(s.Marks, c.Marks)
+}
+
+func emptyState() State {
+	return State{
+		Last: map[[2]string]Run{}, Measured: map[[2]string]Run{}, Success: map[[2]string]time.Time{}, Samples: map[blockdev.ID]Sample{},
+		Series: map[Key]Series{}, Marks: map[blockdev.ID]Marks{},
+	}
 }

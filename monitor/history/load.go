@@ -13,15 +13,13 @@ import (
 // Load reads what a restarted exporter needs. A row that cannot be decoded is left out and counted in State.Unreadable: one
 // bad row must not cost the rest.
 func (s *Store) Load() (State, error) {
-	st := State{
-		Last: map[[2]string]Run{}, Measured: map[[2]string]Run{}, Samples: map[blockdev.ID]Sample{},
-		Series: map[Key]Series{}, Marks: map[blockdev.ID]Marks{},
-	}
+	st := emptyState()
 	err := s.guarded("load", func() error {
 		return s.db.View(func(tx *bbolt.Tx) error {
 			r := reader{tx: tx}
 			rows(&r, bucketLast, func(_ []byte, run Run) { st.Last[[2]string{run.Target, run.Workload}] = run })
 			rows(&r, bucketMeasured, func(_ []byte, run Run) { st.Measured[[2]string{run.Target, run.Workload}] = run })
+			rows(&r, bucketSuccess, func(_ []byte, row successRow) { st.Success[[2]string{row.Target, row.Workload}] = row.Start })
 			rows(&r, bucketSamples, func(_ []byte, sample Sample) {
 				if sample.Health != nil {
 					st.Samples[sample.Disk] = sample

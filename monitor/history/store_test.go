@@ -46,9 +46,10 @@ func TestEverythingSurvivesAReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.db")
 	s := open(t, path)
 	good, failed := run("data", "read", t0, Success), run("data", "read", t0.Add(time.Minute), Failed)
+	contended := run("data", "read", t0.Add(30*time.Second), Contended)
 	key := Key{"data", "read", "read", "p50"}
 	c := Commit{
-		Runs:    []Run{good, failed},
+		Runs:    []Run{good, contended, failed},
 		Samples: []Sample{{At: t0, Disk: "M_S", Health: &smart.Health{Wear: smart.Wear{Used: new(0.25)}, Temperatures: map[string]float64{"composite": 40}}}},
 		Series: map[Key]Series{key: {
 			Fingerprint: good.Fingerprint, Baseline: trend.Baseline{Samples: []float64{1, 2}},
@@ -71,7 +72,7 @@ func TestEverythingSurvivesAReopen(t *testing.T) {
 	}
 	w := [2]string{"data", "read"}
 	want := State{
-		Last: map[[2]string]Run{w: failed}, Measured: map[[2]string]Run{w: good},
+		Last: map[[2]string]Run{w: failed}, Measured: map[[2]string]Run{w: contended}, Success: map[[2]string]time.Time{w: t0},
 		Samples: map[blockdev.ID]Sample{"M_S": c.Samples[0]}, Series: c.Series, Marks: c.Marks,
 	}
 	if d := cmp.Diff(want, got); d != "" {
