@@ -45,9 +45,9 @@ func baselineRows() []Row {
 		{
 			Name: "ssd_probe_degradation_ratio", Kind: Gauge, Scope: Workload,
 			Labels: []string{"op", "signal"},
-			Closed: map[string][]string{"op": {"read", "write", "all"}, "signal": {"rate", "p50", "p99", "tail"}},
+			Closed: map[string][]string{"op": {"read", "write", "all"}, "signal": {"rate", "p50", "tail"}},
 			Help: "Time per I/O over its baseline, minus 1: 0 as ever, 1 twice as slow (halved I/Os per second), negative better. " +
-				"Absent while learning.",
+				"Of the tail: the share of I/Os slower than the baseline's 99th percentile, over 1 percent, minus 1. Absent while learning.",
 			yield: onSeries(func(s monitor.SeriesState, out sink) { out.ratio(s.Degradation, s.Op, s.Signal) }),
 		},
 	}

@@ -171,7 +171,8 @@ func workload(target, name string, i int) monitor.WorkloadState {
 		w.Latency[op] = &h
 		w.Series = append(w.Series,
 			monitor.SeriesState{Op: opName(op), Signal: "p50", Runs: 8, Baseline: new(base.Seconds()), Degradation: new(-0.0123456789)},
-			monitor.SeriesState{Op: opName(op), Signal: "p99", Runs: 7, Baseline: new(base.Seconds() * 4)})
+			monitor.SeriesState{Op: opName(op), Signal: "p99", Runs: 7, Baseline: new(base.Seconds() * 4)},
+			monitor.SeriesState{Op: opName(op), Signal: "tail", Runs: 7, Degradation: new(0.5)})
 	}
 	return w
 }

@@ -90,6 +90,7 @@ func (p *probe) record(start time.Time, took time.Duration, a answer, j judgemen
 		}
 		changed := map[history.Key]history.Series{}
 		if run.Measured() {
+			w.takeTails(run, res)
 			w.measured = run
 			for op := range w.latency {
 				w.latency[op] = merged(w.latency[op], res.Ops[op].Response)
@@ -211,91 +212,6 @@ func merged(old *engine.Hist, add engine.Hist) *engine.Hist {
 		h.Merge(*old)
 	}
 	return &h
-}
-
-// series is one judged series of a workload.
-type series struct{ op, signal string }
-
-// allSeries are the judged series of a workload, in the order in which they are shown. Of a rate the op is "all".
-func allSeries() []series {
-	return []series{{"all", "rate"}, {"read", "p50"}, {"read", "p99"}, {"write", "p50"}, {"write", "p99"}}
-}
-
-func (s series) key(target, workload string) history.Key {
-	return history.Key{Target: target, Workload: workload, Op: s.op, Signal: s.signal}
-}
-
-// sample is what a run says to a series: seconds per I/O, or seconds; larger is worse.
-func (s series) sample(r *history.Run) (float64, bool) {
-	if s.signal == "rate" {
-		iops := 0.0
-		for _, o := range r.Ops {
-			if o != nil {
-				iops += o.IOPS
-			}
-		}
-		return 1 / iops, iops > 0
-	}
-	op := engine.Read
-	if s.op == "write" {
-		op = engine.Write
-	}
-	o := r.Ops[op]
-	if o == nil {
-		return 0, false
-	}
-	d := o.Latency.P50
-	if s.signal == "p99" {
-		d = o.Latency.P99
-	}
-	if d == nil {
-		return 0, false
-	}
-	return d.Seconds(), true
-}
-
-// earlierSeries is how many baselines of other fingerprints are kept beside the one in use.
-const earlierSeries = 4
-
-// learn takes a clean run into the baselines and returns what changed. A changed fingerprint starts a new baseline beside the old
-// one, which is taken up again when the fingerprint comes back.
-func (w *workload) learn(target string, r *history.Run) map[history.Key]history.Series {
-	changed := map[history.Key]history.Series{}
-	for _, s := range allSeries() {
-		x, ok := s.sample(r)
-		if !ok {
-			continue
-		}
-		old := w.series[s]
-		now := withFingerprint(old, r.Fingerprint)
-		learned := now.Baseline.Learn(x)
-		if !learned && old.Fingerprint == now.Fingerprint {
-			continue
-		}
-		w.series[s] = now
-		changed[s.key(target, w.Name)] = now
-	}
-	return changed
-}
-
-func withFingerprint(s history.Series, f engine.Fingerprint) history.Series {
-	if s.Baseline.Runs() == 0 && len(s.Earlier) == 0 {
-		return history.Series{Fingerprint: f}
-	}
-	if s.Fingerprint == f {
-		return s
-	}
-	n := history.Series{Fingerprint: f}
-	kept := []history.Series{{Fingerprint: s.Fingerprint, Baseline: s.Baseline}}
-	for _, e := range s.Earlier {
-		if e.Fingerprint == f {
-			n.Baseline = e.Baseline
-		} else {
-			kept = append(kept, e)
-		}
-	}
-	n.Earlier = kept[:min(len(kept), earlierSeries)]
-	return n
 }
 
 // Names of the workloads whose medians are compared: old data against fresh data.

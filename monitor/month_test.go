@@ -127,7 +127,7 @@ func TestBaselinesComeAfterEightCleanRuns(t *testing.T) {
 		for _, s := range b.target("data").workload("mixed80_4k_q4").Series {
 			signals = append(signals, s.Op+"/"+s.Signal)
 		}
-		if d := cmp.Diff([]string{"all/rate", "read/p50", "read/p99", "write/p50", "write/p99"}, signals); d != "" {
+		if d := cmp.Diff([]string{"all/rate", "read/p50", "read/p99", "read/tail", "write/p50", "write/p99", "write/tail"}, signals); d != "" {
 			t.Error(d)
 		}
 		b.stop()

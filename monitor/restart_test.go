@@ -307,7 +307,7 @@ func TestFiguresEndAfterThreeMissedIntervals(t *testing.T) {
 			t.Errorf("after three: measured %v, last %v, cold ratio %v", w.Measured, w.Last, data.ColdRatio)
 		}
 		for _, s := range w.Series {
-			if s.Degradation != nil || s.Baseline == nil {
+			if s.Degradation != nil || (s.Baseline == nil) != (s.Signal == signalTail) {
 				t.Errorf("series %+v", s)
 			}
 		}

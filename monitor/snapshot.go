@@ -94,12 +94,12 @@ type WorkloadState struct {
 	SkippedWhy string    // and in words
 }
 
-// SeriesState is one judged series.
+// SeriesState is one series of a workload: "rate" (op "all"), "p50", "p99" and "tail" (by op).
 type SeriesState struct {
 	Op, Signal  string
 	Runs        int      // clean runs learned
-	Baseline    *float64 // seconds per I/O (rate) or seconds (latencies); nil while learning
-	Degradation *float64 // of Measured against Baseline; nil while learning
+	Baseline    *float64 // seconds per I/O (rate) or seconds (latencies); nil while learning, and of a tail, which is beyond the p99
+	Degradation *float64 // of Measured against Baseline; nil while learning, and of a p99, which is not judged
 }
 
 // Skip is why a due run was not started; a closed set, the values of the label of ssd_probe_skipped_total.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ssd_exporter/blockdev"
-	"ssd_exporter/monitor/history"
 )
 
 // build makes a Snapshot of the state. It shares only what nobody changes any more. Monitor.mu is held.
@@ -120,39 +119,6 @@ func (w *workload) build(now time.Time) WorkloadState {
 		}
 	}
 	return s
-}
-
-// judgeSeries compares the last measured run with the baselines, once per run: medians are not for every Snapshot.
-func (w *workload) judgeSeries() {
-	w.judged = nil
-	for _, x := range allSeries() {
-		saved, ok := w.series[x]
-		if !ok {
-			continue
-		}
-		st := SeriesState{Op: x.op, Signal: x.signal, Runs: saved.Baseline.Runs()}
-		if centre, ok := saved.Baseline.Centre(); ok {
-			st.Baseline = &centre
-		}
-		st.Degradation = degradation(saved, x, w.measured)
-		w.judged = append(w.judged, st)
-	}
-}
-
-// degradation of the last measured run; nil while learning, and for a run of another fingerprint than the baseline's.
-func degradation(saved history.Series, x series, r *history.Run) *float64 {
-	if r == nil || r.Fingerprint != saved.Fingerprint {
-		return nil
-	}
-	v, ok := x.sample(r)
-	if !ok {
-		return nil
-	}
-	d, ok := saved.Baseline.Degradation(v)
-	if !ok {
-		return nil
-	}
-	return &d
 }
 
 // missed says that three intervals have gone by since: figures so old are no longer shown. The tenth of an interval on top is for

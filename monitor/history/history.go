@@ -46,6 +46,13 @@ type OpStats struct {
 	BytesPerSecond float64
 	Latency        Quantiles
 	Mean, Max      time.Duration
+	Tail           *Tail `json:",omitempty"` // nil while there is no baseline, and of fewer than trend.TailIOs
+}
+
+// Tail is the share of a run's I/Os that were slower than the p99 of its baseline.
+type Tail struct {
+	Over  time.Duration // that p99, as it was when the run was judged
+	Share float64       // 0 to 1; trend.TailShare is as ever
 }
 
 // Run is one workload on one target, as it is kept and shown.
@@ -82,7 +89,7 @@ type Sample struct {
 type Key struct {
 	Target, Workload string
 	Op               string // "read", "write", "all"
-	Signal           string // "rate", "p50", "p99"
+	Signal           string // "rate", "p50"; "p99" is learned for the tail
 }
 
 // Series is the persisted state of one judged series.

@@ -50,6 +50,14 @@ func TestDegradation(t *testing.T) {
 	}
 }
 
+func TestTailDegradation(t *testing.T) {
+	for share, want := range map[float64]float64{0: -1, 0.005: -0.5, 0.01: 0, 0.02: 1, 1: 99} {
+		if got := TailDegradation(share); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%v of all: %v, want %v", share, got, want)
+		}
+	}
+}
+
 func TestCentreIsTheMedianOfUnsortedSamples(t *testing.T) {
 	odd := learned(9, 1, 8, 2, 7, 3, 6, 4, 5)
 	if c, _ := odd.Centre(); c != 5 {
