@@ -47,11 +47,22 @@ func (t *target) child(ctx context.Context, r worker.Request, p patience, permit
 			x.giveBack()
 		}
 		t.m.change(func() {
-			t.stuck, t.phase = false, t.restingPhase()
+			t.unstick()
+			if heir := t.m.targets[t.options.Name]; heir != nil { // a reload may have put another in its place
+				heir.unstick()
+			}
 			t.m.log.Info("the probe that did not end is gone", "target", t.options.Name)
 		})
 	}()
 	return a, nil
+}
+
+// unstick says that the hung child is gone. Monitor.mu is held.
+func (t *target) unstick() {
+	if t.stuck {
+		t.stuck = false
+		t.phase = t.restingPhase()
+	}
 }
 
 // fill creates and fills the probe file, once. It is false when there is no filled file afterwards; the problem is set then.
