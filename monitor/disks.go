@@ -30,6 +30,8 @@ type disk struct {
 	account *ledger.Account
 	polling bool // a read is under way, perhaps for ever
 	polled  time.Time
+
+	afterRead *blockdev.Counters // its I/O when the last read had ended; nil unknown
 }
 
 // source is one way by which a disk is read.

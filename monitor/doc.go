@@ -16,7 +16,7 @@
 //   - Contended runs never enter a baseline.
 //   - A hung disk costs its own target only; the Snapshot goes on.
 //   - The Snapshot is published before it is stored, so that a sick disk under the store hides nothing.
-//   - No command wakes a sleeping disk.
+//   - No command wakes a sleeping disk, and none keeps an idle one awake: a rotating disk without I/O is not read.
 //
 // monitor never sees YAML: config builds its Options.
 package monitor

@@ -54,10 +54,10 @@ type leafDisk struct {
 // atRest are the guards that need no measuring, in the order in which they say most: what the disk said of itself last, what the
 // kernel says of the file system, and the power supply.
 func (g Guards) atRest(fs *blockdev.Filesystem, leaves []leafDisk, writes bool, roots blockdev.Roots) *refusal {
+	if r := sleeping(leaves); r != nil {
+		return r
+	}
 	for _, d := range leaves {
-		if d.asleep {
-			return refuse(SkipAsleep, "%s sleeps, and nothing wakes it for a probe", d.kernel)
-		}
 		if r := g.condition(d, writes); r != nil {
 			return r
 		}

@@ -29,6 +29,10 @@ func (t *target) pass(ctx context.Context) {
 		t.refuseAll(refuse(SkipUnfinished, "%v", err))
 		return
 	}
+	if r := t.asleep(); r != nil {
+		t.refuseAll(r)
+		return
+	}
 	if !t.inspect(ctx) {
 		return
 	}

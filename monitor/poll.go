@@ -51,6 +51,9 @@ func (m *Monitor) poll(ctx context.Context) time.Duration {
 		if err == nil {
 			m.scan(found)
 		}
+		if !s.Enabled {
+			m.unread()
+		}
 		due = m.dueForPoll(s, pollable, now)
 	})
 	var reads sync.WaitGroup
@@ -64,6 +67,19 @@ func (m *Monitor) poll(ctx context.Context) time.Duration {
 	m.announceFirstPoll(&reads)
 	m.refreshAccounts()
 	return min(s.NVMeInterval, s.Interval)
+}
+
+// unread ends what was read of disks, since nobody will read them again: a reload turned that off. Monitor.mu is held.
+func (m *Monitor) unread() {
+	for key, d := range m.disks {
+		if d.kernel == nil {
+			delete(m.disks, key)
+			continue
+		}
+		d.native, d.file, d.polled = source{SmartState: SmartState{Failures: d.native.Failures}}, nil, time.Time{}
+		d.refresh()
+	}
+	m.note("files", "")
 }
 
 func problem(what string, err error) string {
@@ -110,6 +126,9 @@ func (m *Monitor) dueForPoll(s SmartOptions, pollable map[string]bool, now time.
 		}
 		// Half the shortest step of slack: timers that fire a moment early must not make a disk wait a whole step more.
 		if !d.polled.IsZero() && now.Sub(d.polled) < every-min(s.NVMeInterval, s.Interval)/2 {
+			continue
+		}
+		if d.native.Idle = m.idle(d); d.native.Idle {
 			continue
 		}
 		d.polled, d.polling = now, true
@@ -204,6 +223,9 @@ func (m *Monitor) take(d *disk, r readResult, took time.Duration) {
 	m.change(func() {
 		before := d.native.Reason
 		d.polling = r.lingers
+		if !m.options.Smart.Enabled { // a reload turned it off meanwhile
+			return
+		}
 		switch {
 		case r.err != nil:
 			reason := smart.Other
@@ -221,6 +243,7 @@ func (m *Monitor) take(d *disk, r readResult, took time.Duration) {
 			d.said = r.health.Identity
 			d.native.succeed(r.health, cmpTime(r.reading.At, time.Now()), took)
 		}
+		d.native.Idle, d.afterRead = false, m.counters(d.kernel)
 		m.published(d)
 		m.logChange("reading S.M.A.R.T.", d.key, string(before), string(d.native.Reason), d.native.Problem)
 	})

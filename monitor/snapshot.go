@@ -45,6 +45,7 @@ type SmartState struct {
 	Problem  string       // in words, with what to do; "" when all is well
 	Failures map[smart.Reason]uint64
 	Asleep   bool
+	Idle     bool // a rotating disk without any I/O since LastRead: not read, so that it may fall asleep
 }
 
 // TargetState is one place that is probed.

@@ -44,8 +44,11 @@ func newDiskCard(d *monitor.DiskState, now time.Time) diskCard {
 	if d.Health != nil {
 		c.health(d.Health, d.Rated)
 	}
-	if d.Smart.Asleep {
+	switch {
+	case d.Smart.Asleep:
 		c.add("Power", "asleep; it is not woken")
+	case d.Smart.Idle:
+		c.add("Power", "idle; it is not read, so that it may fall asleep")
 	}
 	if !d.Smart.LastRead.IsZero() {
 		c.add("Health read", when(d.Smart.LastRead, now)+from(d.Smart.Source))
