@@ -59,7 +59,12 @@ func diskSpeed() section {
 		{
 			kind: series, title: "Slower than its baseline", about: "Time per I/O over its baseline, minus 1: 0 is as ever, 100 % is twice the time, below 0 is faster. All runs, also those that others disturbed: compare with the panel beside it.",
 			unit: "percentunit", min: -1, none: noBaseline, width: 12, steps: []step{{1, "red"}},
-			queries: []query{{ofWorkloads("ssd_probe_degradation_ratio", ""), "{{target}} {{workload}} {{op}} {{signal}}"}},
+			queries: []query{{ofWorkloads("ssd_probe_degradation_ratio", `signal=~"rate|p50"`), "{{target}} {{workload}} {{op}} {{signal}}"}},
+		},
+		{
+			kind: series, title: "Slow I/Os against its baseline", about: "Share of I/Os that took longer than the baseline's p99, over the 1 % that did so in the baseline, minus 1: 0 is as ever, 100 % is twice as many. It moves first when a disk begins to stall.",
+			unit: "percentunit", min: -1, none: noBaseline, width: 12,
+			queries: []query{{ofWorkloads("ssd_probe_degradation_ratio", `signal="tail"`), "{{target}} {{workload}} {{op}}"}},
 		},
 		{
 			kind: series, title: "Others on the disk", about: "I/Os per second of others during the last run. Contended runs (1) enter no baseline and raise no alarm.",
@@ -81,6 +86,11 @@ func diskSpeed() section {
 			kind: series, title: "Old data against fresh data", about: "Median latency of reading data that was written long ago over that of fresh data. Above 1 the disk has trouble with charge that leaked away; rewriting the data cures it.",
 			unit: "none", none: "Not compared yet: it needs a run of cold_4k_q1 beside one of read_4k_q1.", width: 12,
 			queries: []query{{ofTargets("ssd_probe_cold_read_ratio", ""), "{{target}}"}},
+		},
+		{
+			kind: series, title: "Age of the old data", about: "How long ago the cold half of the probe file was written. Slowness of old data shows after weeks to months.",
+			unit: "s", none: "No probe file is filled yet, or the target is read only.", width: 12,
+			queries: []query{{ofTargets("ssd_probe_cold_data_age_seconds", ""), "{{target}}"}},
 		},
 	}}
 }

@@ -234,13 +234,12 @@ func resulting(e parser.Expr, metrics map[string]metric) []string {
 
 // unused are metrics that no dashboard and no rule shows, and why.
 var unused = map[string]string{
-	"ssd_smart_attribute_value":                                 "opt-in, and what it means is the maker's",
-	"ssd_smart_attribute_worst":                                 "opt-in, and what it means is the maker's",
-	"ssd_smart_attribute_threshold":                             "opt-in, and what it means is the maker's",
-	"ssd_smart_attribute_raw":                                   "opt-in, and what it means is the maker's",
-	"ssd_probe_cold_data_age_seconds":                           "an explanation of the cold ratio, for the status page",
-	"ssd_power_state":                                           "a disk that sleeps is no news",
-	"ssd_devices":                                               "the dashboards count ssd_device_info, which can be filtered by model",
+	"ssd_smart_attribute_value":     "opt-in, and what it means is the maker's",
+	"ssd_smart_attribute_worst":     "opt-in, and what it means is the maker's",
+	"ssd_smart_attribute_threshold": "opt-in, and what it means is the maker's",
+	"ssd_smart_attribute_raw":       "opt-in, and what it means is the maker's",
+	"ssd_power_state":               "a disk that sleeps is no news",
+	"ssd_devices":                   "the dashboards count ssd_device_info, which can be filtered by model",
 	"ssd_exporter_config_last_reload_success_timestamp_seconds": "the alert looks at whether it succeeded",
 }
 

@@ -3,13 +3,9 @@ package dashboards
 import (
 	"encoding/json"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/prometheus/prometheus/promql/parser"
-	"go.yaml.in/yaml/v3"
-
-	"ssd_exporter/dashboards"
 )
 
 // expression is one piece of PromQL and where it stands.
@@ -20,85 +16,22 @@ type expression struct {
 	shown []string
 }
 
-// panel is what this package needs of a panel in a dashboard's JSON.
-type panel struct {
-	Title       string
-	Type        string
-	Targets     []struct{ RefID, Expr, LegendFormat string }
-	FieldConfig struct {
-		Defaults struct{ NoValue string }
-	} `json:"fieldConfig"`
-	Transformations []struct {
-		ID      string
-		Options struct {
-			Include struct{ Names []string }
-		}
-	}
-}
-
-type dashboard struct {
-	UID, Title string
-	Panels     []panel
-	Templating struct {
-		List []struct {
-			Name  string
-			Query json.RawMessage
-		}
-	}
-}
-
-type rule struct {
-	Alert, Record, Expr string
-	Annotations         map[string]string
-}
-
 func allDashboards(t *testing.T) []dashboard {
 	t.Helper()
-	var all []dashboard
-	for _, f := range dashboards.Files() {
-		if strings.HasSuffix(f.Path, ".json") {
-			var d dashboard
-			if err := json.Unmarshal([]byte(f.Content), &d); err != nil {
-				t.Fatalf("%s: %v", f.Path, err)
-			}
-			all = append(all, d)
-		}
-	}
-	if len(all) < 2 {
-		t.Fatalf("%d dashboards", len(all))
+	all, err := readDashboards()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
 
 func allRules(t *testing.T) []rule {
 	t.Helper()
-	var all []rule
-	for _, f := range dashboards.Files() {
-		if !strings.HasPrefix(f.Path, "prometheus/rules/") {
-			continue
-		}
-		var file struct {
-			Groups []struct{ Rules []rule }
-		}
-		if err := yaml.Unmarshal([]byte(f.Content), &file); err != nil {
-			t.Fatalf("%s: %v", f.Path, err)
-		}
-		for _, g := range file.Groups {
-			all = append(all, g.Rules...)
-		}
-	}
-	if len(all) < 20 {
-		t.Fatalf("%d rules", len(all))
+	all, err := readRules()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
-}
-
-// chosen puts values in the place of Grafana's variables, as Grafana does.
-func chosen(text string, variables map[string]string) string {
-	for name, value := range variables {
-		text = strings.NewReplacer("${"+name+"}", value, "$"+name, value).Replace(text)
-	}
-	return text
 }
 
 var anything = map[string]string{
@@ -151,7 +84,7 @@ func expressions(t *testing.T) []expression {
 		for _, text := range r.Annotations {
 			shown = append(shown, words(annotated, text)...)
 		}
-		add(r.Alert+r.Record, r.Expr, shown...)
+		add(r.name(), r.Expr, shown...)
 	}
 	return all
 }

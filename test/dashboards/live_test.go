@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/prometheus/promql/parser"
-
 	"ssd_exporter/dashboards"
 	"ssd_exporter/test/rig"
 )
@@ -63,61 +61,35 @@ func answers(p *rig.Prometheus, expr string) error {
 // TestEveryPanelAnswersFromARealPrometheus also proves the rules: each finds its series, is evaluated, and says what it has to say.
 func TestEveryPanelAnswersFromARealPrometheus(t *testing.T) {
 	p := watched(t)
-	missing := func() error {
+	p.Eventually(60*time.Second, "figures in every panel", func() error {
 		var all []error
 		for _, job := range []string{native, classic} {
 			for _, id := range []string{well, sick} { // a target of its own, and a share in one
-				variables := maps.Clone(anything)
-				variables["job"], variables["instance"], variables["device_id"] = job, "host", id
-				for _, d := range allDashboards(t) {
-					for _, pn := range d.Panels {
-						all = append(all, emptyQueries(p, job+"/"+id+"/"+d.Title, pn, variables)...)
+				queries, err := Queries(job, "host", id)
+				if err != nil {
+					return err
+				}
+				for _, q := range queries {
+					if err := answers(p, q.Expr); err != nil {
+						all = append(all, fmt.Errorf("%s/%s/%s: %w", job, id, q.Panel, err))
 					}
 				}
 			}
 		}
 		return errors.Join(all...)
+	})
+	selectors, err := Selectors()
+	if err != nil {
+		t.Fatal(err)
 	}
-	p.Eventually(60*time.Second, "figures in every panel", missing)
-
-	for _, r := range allRules(t) {
-		for _, selector := range selectors(t, r.Expr) {
-			p.Eventually(30*time.Second, "series for "+r.Alert+r.Record, func() error { return answers(p, "count("+selector+")") })
+	for name, all := range selectors {
+		for _, selector := range all {
+			p.Eventually(30*time.Second, "series for "+name, func() error { return answers(p, "count("+selector+")") })
 		}
 	}
 	evaluated(t, p)
 	quantiles(t, p)
 	sentences(t, p)
-}
-
-// emptyQueries are the queries of a panel without figures.
-func emptyQueries(p *rig.Prometheus, where string, pn panel, variables map[string]string) []error {
-	var all []error
-	for _, target := range pn.Targets {
-		if err := answers(p, chosen(target.Expr, variables)); err != nil {
-			all = append(all, fmt.Errorf("%s/%s/%s: %w", where, pn.Title, target.RefID, err))
-		}
-	}
-	return all
-}
-
-// selectors are those of an expression, as they are now: without offset, and without what needs a past.
-func selectors(t *testing.T, text string) []string {
-	t.Helper()
-	ast, err := parser.NewParser(parser.Options{}).ParseExpr(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	parser.Inspect(ast, func(n parser.Node, _ []parser.Node) error {
-		if s, ok := n.(*parser.VectorSelector); ok && !strings.Contains(s.String(), ".*ssd") { // a guess at the job's name
-			now := *s
-			now.OriginalOffset, now.Offset = 0, 0
-			all = append(all, now.String())
-		}
-		return nil
-	})
-	return all
 }
 
 // ask decodes an answer of Prometheus's API.
@@ -197,24 +169,22 @@ func quantiles(t *testing.T, p *rig.Prometheus) {
 	t.Helper()
 	found := 0
 	for _, job := range []string{native, classic} {
-		variables := maps.Clone(anything)
-		variables["job"], variables["instance"], variables["device_id"] = job, "host", well
-		for _, d := range allDashboards(t) {
-			for _, pn := range d.Panels {
-				for _, target := range pn.Targets {
-					if !strings.Contains(target.Expr, "histogram_quantile(0.5,") {
-						continue
-					}
-					found++
-					samples, err := p.Query(chosen(target.Expr, variables))
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, s := range samples {
-						if s.Value < 0.0005 || s.Value > 0.002 {
-							t.Errorf("%s: the median of %v is %v", job, s.Labels, s.Value)
-						}
-					}
+		queries, err := Queries(job, "host", well)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range queries {
+			if !strings.Contains(q.Expr, "histogram_quantile(0.5,") {
+				continue
+			}
+			found++
+			samples, err := p.Query(q.Expr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range samples {
+				if s.Value < 0.0005 || s.Value > 0.002 {
+					t.Errorf("%s: the median of %v is %v", job, s.Labels, s.Value)
 				}
 			}
 		}

@@ -31,6 +31,7 @@ targets:
       read_1m_q2: "@every 4s"
 guards: {utilisation: 1, in_flight: 100000, foreign_iops: 1e9, window: 100ms}
 budget: {bytes_per_day: 40GB}
+endurance: {ratings: [{model: "*M550*", bytes: 72TB, years: 3}]}
 smart:
   nvme_interval: 10s
   files: [%q]
@@ -71,7 +72,7 @@ func (e *exporter) page(t *testing.T, path string, headers ...string) string {
 func fixtures(t *testing.T) (glob string) {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"hg5d.json", "intel520.json", "nvme.json", "nvme-over100.json"} {
+	for _, name := range []string{"hg5d.json", "intel520.json", "nvme.json", "nvme-over100.json", "nvme-warm.json", "m550.json"} {
 		b, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			t.Fatal(err)

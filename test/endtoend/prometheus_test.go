@@ -45,7 +45,7 @@ func TestPrometheusScrapesARealProbe(t *testing.T) {
 	text, textFormat := rig.ForceAccept(t, e.address, "text/plain;version=0.0.4")
 	open, openFormat := rig.ForceAccept(t, e.address, "application/openmetrics-text;version=1.0.0")
 	proto, protoFormat := rig.ForceAccept(t, e.address, "")
-	p := rig.StartPrometheus(t, []rig.Job{{Name: "text", Address: text}, {Name: "openmetrics", Address: open}, {Name: "protobuf", Address: proto}})
+	p := rig.StartPrometheus(t, []rig.Job{{Name: "text", Address: text}, {Name: "openmetrics", Address: open}, {Name: "protobuf", Address: proto}}, ruleFiles(t)...)
 
 	t.Run("wear of the recorded disks is there at once, in all three formats", func(t *testing.T) {
 		for _, job := range []string{"text", "openmetrics", "protobuf"} {
@@ -111,6 +111,9 @@ func TestPrometheusScrapesARealProbe(t *testing.T) {
 			}
 		}
 	})
+
+	t.Run("every panel of the dashboards answers", func(t *testing.T) { everyPanelAnswers(t, e, p) })
+	t.Run("every selector of a rule finds series", func(t *testing.T) { everySelectorFinds(t, e, p) })
 
 	t.Run("promtool has nothing to say", func(t *testing.T) {
 		promtoolCheck(t, e.page(t, "/metrics", "Accept: text/plain;version=0.0.4"))
