@@ -23,7 +23,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"google.golang.org/protobuf/proto"
 
-	"ssd_exporter/blockdev"
 	"ssd_exporter/monitor"
 )
 
@@ -229,9 +228,9 @@ func compareMetric(t *testing.T, name string, want, got *dto.Metric) {
 
 func TestAPageIsMadeOncePerSnapshotOptionsAndFormat(t *testing.T) {
 	snapshot, options := fixture(), Options{}
-	h := Handler(func() *monitor.Snapshot { return snapshot }, func() Options { return options }, nil).(*handler)
+	h := Handler(func() *monitor.Snapshot { return snapshot }, func() Options { return options }, nil)
 	first := func(format expfmt.Format, gzip bool) *byte {
-		parts, err := h.render(format, gzip)
+		parts, err := h.render(form{format, gzip})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -336,37 +335,5 @@ func TestThereIsAPageBeforeTheFirstSnapshot(t *testing.T) {
 	w := scrape(t, Handler(func() *monitor.Snapshot { return nil }, defaults, live()), http.Header{"Accept": {acceptOpenMetrics}})
 	if got := w.Body.String(); !strings.HasSuffix(got, "# EOF\n") || !strings.Contains(got, "process_something 7") {
 		t.Errorf("page %q", got)
-	}
-}
-
-func BenchmarkScrape(b *testing.B) {
-	for _, size := range []struct{ disks, targets int }{{1, 1}, {64, 4}, {64, 256}} {
-		s := &monitor.Snapshot{At: noon()}
-		for i := range size.disks {
-			d := fullDisk()
-			d.ID = blockdev.ID(fmt.Sprintf("%s_%d", d.ID, i))
-			s.Disks = append(s.Disks, d)
-		}
-		for i := range size.targets {
-			s.Targets = append(s.Targets, target(fmt.Sprintf("target%d", i), nil, lightNames()...))
-		}
-		for _, fresh := range []bool{true, false} {
-			b.Run(fmt.Sprintf("disks=%d/targets=%d/fresh=%v", size.disks, size.targets, fresh), func(b *testing.B) {
-				b.ReportAllocs()
-				current := s
-				h := Handler(func() *monitor.Snapshot { return current }, defaults, live())
-				r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
-				r.Header.Set("Accept-Encoding", "gzip")
-				h.ServeHTTP(httptest.NewRecorder(), r)
-				for b.Loop() {
-					if fresh {
-						current = new(*s)
-					}
-					w := httptest.NewRecorder()
-					h.ServeHTTP(w, r)
-					b.ReportMetric(float64(w.Body.Len()), "bytes/scrape")
-				}
-			})
-		}
 	}
 }

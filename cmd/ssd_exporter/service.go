@@ -48,7 +48,9 @@ func (s *service) run(ctx context.Context, st *state, hup <-chan os.Signal) erro
 		s.notes.add(fmt.Sprintf("The history could not be read and was set aside as %s; a new one was begun. Baselines are learned anew.", st.setAside))
 		s.log.Warn("history could not be read and was set aside; a new one was begun", "file", st.setAside)
 	}
-	s.server.serve(s.handler())
+	h, metrics := s.handler()
+	s.server.serve(h)
+	go metrics.KeepFresh(ctx)
 	s.log.Info("ssd_exporter is up", "version", version.Version, "state", o.StateDir, "targets", len(o.Targets))
 	go reloadOn(hup, s.reloader, ctx.Done())
 
@@ -80,11 +82,12 @@ func (s *service) stop(cancel context.CancelFunc, ended <-chan error) error {
 	return errors.Join(err, s.server.shutdown())
 }
 
-func (s *service) handler() http.Handler {
-	live := newRegistry(s.reloader, s.flags.noExporterStats)
+// handler is everything that is served, and of it the metrics.
+func (s *service) handler() (http.Handler, *collector.Endpoint) {
+	metrics := collector.Handler(s.monitor.Snapshot, s.reloader.collectorOptions, newRegistry(s.reloader, s.flags.noExporterStats))
 	o := web.Options{
 		Snapshot:   s.notes.snapshot,
-		Metrics:    collector.Handler(s.monitor.Snapshot, s.reloader.collectorOptions, live),
+		Metrics:    metrics,
 		MetricsURL: s.flags.telemetryPath,
 		Ready:      s.ready,
 		Config:     func() []byte { return s.reloader.config.Load().YAML() },
@@ -93,7 +96,7 @@ func (s *service) handler() http.Handler {
 	if s.flags.lifecycle {
 		o.Reload = s.reloader.reload
 	}
-	return web.Handler(o)
+	return web.Handler(o), metrics
 }
 
 // ready says whether the first look at the host is done, and otherwise what is missing.
