@@ -27,8 +27,9 @@ test-deps: ## Debian, root: counterparts for the tests, and the linter
 lint: ## golangci-lint with .golangci.yml, gofumpt included
 	@GO='$(GO)' TOOLS='$(TOOLS)' ./.ci/lint
 
-docs: ## write docs/metrics.md anew
+docs: ## write docs/metrics.md and the dashboards anew
 	$(GO) test ./collector -run Markdown -update
+	$(GO) test ./dashboards/generate -update
 
 bench: build ## fio and ssd_exporter take turns on one file; BENCH_PAIRS, flags in BENCH_ARGS; writes docs/benchmarks.md
 	cd test && $(GO) run ./bench engine -binary ../ssd_exporter -pairs $(BENCH_PAIRS) -write ../docs/benchmarks.md $(BENCH_ARGS)
