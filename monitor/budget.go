@@ -195,8 +195,11 @@ func (m *Monitor) settle(a answer, r reservation, written, most int64, about ...
 	case <-t.C:
 		err = fmt.Errorf("the write ledger did not answer within %v", ledgerWait)
 	}
-	if err != nil {
-		m.log.Warn("writes stay charged in full", append(about, "err", err)...)
-	}
+	m.change(func() {
+		if err != nil {
+			m.log.Debug("writes stay charged in full", append(about, "err", err)...)
+		}
+		m.note("charge", problem("what probes wrote stays charged in full", err))
+	})
 	m.refreshAccounts()
 }

@@ -203,7 +203,7 @@ func (m *Monitor) takeReport(d *disk, r fileReport, maxAge time.Duration, now ti
 	default:
 		f.succeed(r.health, r.at, 0)
 	}
-	m.logChange("reading a S.M.A.R.T. report", r.path, string(before), string(f.Reason), f.Problem)
+	m.logChange(readLevel(cmp.Or(f.Reason, before)), "reading a S.M.A.R.T. report", r.path, string(before), string(f.Reason), f.Problem)
 }
 
 // path is the file of a source that is one.

@@ -83,6 +83,7 @@ func (p *probe) record(start time.Time, took time.Duration, a answer, j judgemen
 	t, w, res := p.t, p.w, a.reply.Result
 	t.m.change(func() {
 		t.count(j, res)
+		w.logRun(t.m, run)
 		t.lastAttempt, w.last = start, run
 		w.skipped, w.busy = nil, 0
 		if run.Outcome == history.Success {
@@ -104,11 +105,6 @@ func (p *probe) record(start time.Time, took time.Duration, a answer, j judgemen
 		t.recent = t.recent[:min(len(t.recent), recentRuns)]
 		t.m.record(history.Commit{Runs: []history.Run{*run}, Series: changed})
 	})
-	level := t.m.log.Debug
-	if !run.Measured() {
-		level = t.m.log.Warn
-	}
-	level("probe", "target", run.Target, "workload", run.Workload, "outcome", run.Outcome, "reason", run.Reason, "detail", run.Detail, "took", took.Round(time.Millisecond))
 	return run
 }
 

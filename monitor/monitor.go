@@ -10,7 +10,6 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -316,33 +315,6 @@ func (m *Monitor) watchStore() {
 	}
 }
 
-// note says something about the host, or takes it back with "". Monitor.mu is held.
-func (m *Monitor) note(about, text string) {
-	m.logChange("note", about, withoutFigures(m.notes[about]), withoutFigures(text), text)
-	m.notes[about] = text
-}
-
-// withoutFigures is what stays of a text whose ages and counts move: a change of these alone is not worth a line in the log.
-func withoutFigures(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r == '.' {
-			return -1
-		}
-		return r
-	}, text)
-}
-
-// logChange logs a problem that came, changed its kind, or went ("").
-func (m *Monitor) logChange(doing, what, before, now, text string) {
-	switch {
-	case before == now:
-	case now == "":
-		m.log.Info(doing+": works again", "what", what)
-	default:
-		m.log.Warn(doing, "what", what, "problem", text)
-	}
-}
-
 func (m *Monitor) currentOptions() Options {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -381,13 +353,4 @@ func wake(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
-}
-
-// cronLogger sends cron's words to slog; what it says of every entry is for debugging only.
-type cronLogger struct{ log *slog.Logger }
-
-func (l cronLogger) Info(msg string, kv ...any) { l.log.Debug("schedule: "+msg, kv...) }
-
-func (l cronLogger) Error(err error, msg string, kv ...any) {
-	l.log.Error("schedule: "+msg, append([]any{"err", err}, kv...)...)
 }

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -230,7 +231,7 @@ func (t *target) setProblem(r *refusal) {
 	if r != nil {
 		reason, text = r.reason, t.options.Name+": "+r.text
 	}
-	t.m.logChange("probing", t.options.Name, string(t.reason), string(reason), text)
+	t.m.logChange(cmp.Or(reason, t.reason).level(), "probing", t.options.Name, string(t.reason), string(reason), text)
 	t.problem, t.reason = text, reason
 }
 

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func (m *Monitor) poll(ctx context.Context) time.Duration {
 	if s.Enabled {
 		m.pollFiles(ctx, o)
 	}
-	m.change(func() { m.note("smart", m.nothingToRead(s, pollable)) })
+	m.change(func() { m.remark("smart", m.nothingToRead(s, pollable)) })
 	m.announceFirstPoll(&reads)
 	m.refreshAccounts()
 	return min(s.NVMeInterval, s.Interval)
@@ -245,7 +246,7 @@ func (m *Monitor) take(d *disk, r readResult, took time.Duration) {
 		}
 		d.native.Idle, d.afterRead = false, m.counters(d.kernel)
 		m.published(d)
-		m.logChange("reading S.M.A.R.T.", d.key, string(before), string(d.native.Reason), d.native.Problem)
+		m.logChange(readLevel(cmp.Or(d.native.Reason, before)), "reading S.M.A.R.T.", d.key, string(before), string(d.native.Reason), d.native.Problem)
 	})
 }
 

@@ -55,7 +55,8 @@ type workload struct {
 	changed   time.Time     // when a reload changed the interval; zero: it did not
 	skipped   *refusal      // why the last due run was not started; nil when it was
 	skippedAt time.Time
-	busy      int // skips in a row because others use the disk
+	busy      int    // skips in a row because others use the disk
+	trouble   string // how the last runs ended, when somebody should look at it; "" when all is well
 }
 
 type coldRatio struct {
@@ -124,7 +125,7 @@ func (t *target) inherit(old *target, now time.Time) {
 	for _, w := range t.workloads {
 		for _, o := range old.workloads {
 			if o.Name == w.Name {
-				w.last, w.measured, w.success, w.latency, w.since, w.series = o.last, o.measured, o.success, o.latency, o.since, o.series
+				w.last, w.measured, w.success, w.latency, w.since, w.series, w.trouble = o.last, o.measured, o.success, o.latency, o.since, o.series, o.trouble
 				w.changed = o.changed
 				if w.Interval != o.Interval && w.measured != nil && !o.missed(w.measured.Start, now) {
 					w.changed = now
