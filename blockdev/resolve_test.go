@@ -1,6 +1,7 @@
 package blockdev
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -28,6 +29,20 @@ func TestResolveFollowsEveryStackToItsDisks(t *testing.T) {
 		path:   "/srv",
 		want: Filesystem{
 			Type: "ext4", MountPoint: "/", Source: "/dev/sda1", Leaves: []string{"sda"}, Stack: []string{"sda1", "sda"},
+			SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
+		},
+	}, {
+		story: "a container that hides the folder of device numbers",
+		build: func(x tree) {
+			if err := os.RemoveAll(x.root + "/dev/block"); err != nil {
+				x.tb.Fatal(err)
+			}
+		},
+		mounts: []string{"8:17 /data ext4 /dev/sdb1 rw"},
+		places: places{"/data": folder("8:17")},
+		path:   "/data",
+		want: Filesystem{
+			Type: "ext4", MountPoint: "/data", Source: "/dev/sdb1", Leaves: []string{"sdb"}, Stack: []string{"sdb1", "sdb"},
 			SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
 		},
 	}, {

@@ -53,13 +53,19 @@ func (s sysfs) exists(kernel string) bool {
 	return err == nil
 }
 
-// byNumber is the kernel name of the block device with a device number.
+// byNumber is the kernel name of the block device with a device number. Podman and buildah hide <sysfs>/dev in their
+// containers, but not class/block, where it only takes longer to find.
 func (s sysfs) byNumber(n devno) (string, error) {
 	link, err := os.Readlink(s.path("dev", "block", n.String()))
-	if err != nil {
-		return "", fmt.Errorf("block device %s: %w", n, err)
+	if err == nil {
+		return filepath.Base(link), nil
 	}
-	return filepath.Base(link), nil
+	for _, name := range entries(s.path("class", "block")) {
+		if text(s.block(name, "dev")) == n.String() {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("block device %s: %w", n, err)
 }
 
 // hardware is the directory of a block device inside the device tree, relative to the root of the sysfs:
