@@ -14,6 +14,7 @@ import (
 	"time"
 	"unsafe"
 
+	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
 	"ssd_exporter/blockdev"
@@ -119,7 +120,14 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Println("threads or goroutines are left behind:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
 }
 
 // blockURing forbids io_uring_setup to all threads of this process.

@@ -140,7 +140,8 @@ func (r *Ring) RegisterBuffers(mem []byte) error {
 	if len(mem) == 0 {
 		return nil
 	}
-	iov := unix.Iovec{Base: &mem[0], Len: uint64(len(mem))}
+	iov := unix.Iovec{Base: &mem[0]}
+	iov.SetLen(len(mem))
 	if errno := r.register(registerBuffers, unsafe.Pointer(&iov), 1); errno != 0 {
 		return fmt.Errorf("register %d bytes of buffers with io_uring: %w", len(mem), errno)
 	}
