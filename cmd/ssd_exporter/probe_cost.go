@@ -155,12 +155,16 @@ func (p *probing) openAccount(ctx context.Context) (note string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if o.PerDay != nil && *o.PerDay == 0 {
+		return "", fmt.Errorf("%s: budget.bytes_per_day is 0 in %s, so nothing is written; to measure reads alone, give the disk's node in place of the folder",
+			p.flags.target, p.app.configFile)
+	}
 	charges, err := monitor.Charges(&p.fs, o, func(d blockdev.Disk) *smart.Health { return p.health(ctx, d) })
 	if err != nil {
 		return fmt.Sprintf("Charged to no disk's account: %v.", err), nil
 	}
 	if i := slices.IndexFunc(charges, func(c ledger.Charge) bool { return c.PerDay == 0 }); i >= 0 {
-		return "", fmt.Errorf("%s: the disk %s is never written to: it is an eMMC or SD card, it is worn out, or budget.bytes_per_day is 0; "+
+		return "", fmt.Errorf("%s: the disk %s is never written to: it is an eMMC or SD card, or worn out; "+
 			"to measure reads alone, give its node in place of the folder", p.flags.target, charges[i].Disk)
 	}
 	dir := filepath.Join(p.app.stateDir, "ledger")

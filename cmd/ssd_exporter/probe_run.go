@@ -119,7 +119,7 @@ func (p *probing) prepare(ctx context.Context) error {
 		return err
 	}
 	reply, err := p.do(ctx, worker.Request{Prepare: p.spec()}, job{name: "fill", bytes: true})
-	written := p.fill // a child that crashed may have written all of it
+	written := p.written(err, p.fill)
 	if reply.File != nil {
 		written = reply.File.Written
 	}
@@ -146,16 +146,22 @@ func (p *probing) measure(ctx context.Context, w engine.Workload) measured {
 	}
 	reply, err := p.do(ctx, worker.Request{Run: &worker.Run{Workload: w, Backend: p.flags.backend()}},
 		job{name: w.Name, duration: w.Stop.MaxTime})
-	written := w.MaxWritten() // a child that crashed may have written all of it
-	if e, ok := errors.AsType[*worker.Error](err); ok && e.Kind != worker.Crashed {
-		written = p.progress.last.Written // nothing, when it failed before its first I/O
-	}
+	written := p.written(err, w.MaxWritten())
 	if reply.Result != nil {
 		written = reply.Result.Written
 	}
 	m.result, m.partial = reply.Result, err != nil
 	m.err = errors.Join(p.explain(err), charged.settle(written))
 	return m
+}
+
+// written is what a child that answered without a figure has written, of at most so many bytes: what it said last, which is
+// nothing when it failed before its first I/O. One that crashed may have written everything.
+func (p *probing) written(err error, most int64) int64 {
+	if e, ok := errors.AsType[*worker.Error](err); ok && e.Kind != worker.Crashed {
+		return p.progress.last.Written
+	}
+	return most
 }
 
 // remove deletes the file that this command made, also after an interrupt.

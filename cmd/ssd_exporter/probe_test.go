@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,6 +21,7 @@ import (
 	"ssd_exporter/engine"
 	"ssd_exporter/engine/ledger"
 	"ssd_exporter/engine/probefile"
+	"ssd_exporter/engine/worker"
 	"ssd_exporter/monitor"
 )
 
@@ -318,5 +320,47 @@ func TestAnAccountThatCannotBeOpenedForbidsWriting(t *testing.T) {
 	err := p.plan(context.Background())
 	if e, ok := errors.AsType[*exitError](err); !ok || e.code != exitState || !strings.Contains(err.Error(), "is not a folder; give the service's folder with --state.path") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestADiskThatIsNeverWrittenToIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	sys := filepath.Join(dir, "sys")
+	device := filepath.Join(sys, "devices/mmc_host/mmc0/mmc0:0001/block/mmcblk0")
+	if err := errors.Join(os.MkdirAll(filepath.Join(device, "queue"), 0o700), os.MkdirAll(filepath.Join(sys, "class/block"), 0o700),
+		os.Symlink("../..", filepath.Join(device, "device")), os.Symlink(device, filepath.Join(sys, "class/block/mmcblk0")),
+		os.WriteFile(filepath.Join(device, "size"), []byte("60000000\n"), 0o600), os.WriteFile(filepath.Join(device, "dev"), []byte("179:0\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p, _, _ := testProbing(t, dir, "--depth=4")
+	p.app.roots.Sysfs = sys
+	p.fs = blockdev.Filesystem{Type: "ext4", Leaves: []string{"mmcblk0"}, FreeBytes: 1 << 40, SizeBytes: 1 << 40}
+	err := p.plan(context.Background())
+	if err == nil || !strings.Contains(err.Error(), "is never written to: it is an eMMC or SD card, or worn out; to measure reads alone, give its node") {
+		t.Errorf("error %v", err)
+	}
+	p.found, p.fill = &probefile.State{Size: 16 << 20, Filled: true}, 0
+	if err := p.plan(context.Background()); err != nil {
+		t.Errorf("reads of a file that is there: %v", err)
+	}
+}
+
+func TestWhatAChildMayHaveWritten(t *testing.T) {
+	p := &probing{progress: newProgress(io.Discard, false)}
+	for _, c := range []struct {
+		name string
+		err  error
+		last int64
+		want int64
+	}{
+		{"refused before its first I/O", &worker.Error{Kind: worker.Refused}, 0, 0},
+		{"failed on the way", &worker.Error{Kind: worker.IO}, 300, 300},
+		{"crashed: everything", &worker.Error{Kind: worker.Crashed}, 300, 1000},
+		{"said nothing: everything", nil, 300, 1000},
+	} {
+		p.progress.last.Written = c.last
+		if got := p.written(c.err, 1000); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
 	}
 }
