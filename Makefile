@@ -2,6 +2,8 @@
 
 GO      ?= go
 ARGS    ?=
+OUT     ?= ssd_exporter
+IMAGE   ?= ssd_exporter:$(VERSION)
 BENCH_PAIRS ?= 15
 BENCH_ARGS  ?=
 TOOLS   := $(CURDIR)/.tools
@@ -13,10 +15,10 @@ LDFLAGS  = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(shell git
 .PHONY: run build test test-deps lint docs bench bench-scrape image clean
 
 run: build ## build and serve on :10055; flags in ARGS
-	./ssd_exporter $(ARGS)
+	'$(abspath $(OUT))' $(ARGS)
 
 build: ## one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o ssd_exporter ./cmd/ssd_exporter
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o '$(OUT)' ./cmd/ssd_exporter
 
 test: ## all tests; those without a counterpart are skipped, loudly
 	@GO='$(GO)' ./.ci/test
@@ -38,8 +40,8 @@ bench-scrape: build ## time of a scrape of 64 disks, and memory of the idle serv
 	$(GO) test ./collector -run '^$$' -bench Fleet -benchtime 1s
 	cd test && $(GO) run ./bench scrape -binary ../ssd_exporter $(BENCH_ARGS)
 
-image: ## a container image, with whatever builder is there
-	$(or $(shell command -v docker),$(shell command -v podman),buildah) build -t ssd_exporter:$(VERSION) --build-arg VERSION=$(VERSION) .
+image: build ## a container image of that binary; IMAGE_BUILDER is docker, podman or buildah
+	./.ci/image '$(IMAGE)' '$(OUT)' '$(VERSION)'
 
 clean:
 	rm -rf ssd_exporter dist $(TOOLS)

@@ -28,7 +28,14 @@ type Process struct {
 // Start starts a program and ends it with the test.
 func Start(t testing.TB, name string, args ...string) *Process {
 	t.Helper()
+	return StartWith(t, nil, name, args...)
+}
+
+// StartWith is Start with an environment; nil is that of the test.
+func StartWith(t testing.TB, env []string, name string, args ...string) *Process {
+	t.Helper()
 	p := &Process{t: t, name: name, cmd: exec.Command(name, args...), log: &lockedBuffer{}, done: make(chan struct{})}
+	p.cmd.Env = env
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("starting %s: %v", name, err)
