@@ -83,8 +83,9 @@ const (
 type OpResult struct {
 	IOs   int64
 	Bytes int64
-	// Response counts from the intended start (open loop) or the submission (closed loop); Service always from the
-	// submission. In a closed loop the two are the same and Service is empty.
+	// Response counts from the intended start (open loop, less our own lag, which is no doing of the disk: waits for an
+	// idle slot are in it) or the submission (closed loop); Service always from the submission. In a closed loop the two are
+	// the same and Service is empty.
 	Response Hist
 	Service  Hist
 	// Rated and RatedBytes are the part of IOs and Bytes that completed within Result.Elapsed, and what rates are

@@ -156,26 +156,46 @@ func TestUnsentAndUnfinishedIOsAreCensoredAtTheirAge(t *testing.T) {
 	}
 }
 
-func TestOurOwnLatenessMakesTheRunInvalid(t *testing.T) {
-	d := &fakeDisk{}
-	e := d.environment()
-	var looked atomic.Int64
-	e.now = func() int64 {
-		if looked.Add(1)%500 == 0 {
-			d.mu.Lock()
-			d.clock += int64(3 * time.Millisecond) // the thread was not scheduled
-			d.mu.Unlock()
-		}
-		return d.now()
-	}
-	w := reads(16, Limits{MaxTime: 2 * time.Second})
-	w.Streams[0].Arrival, w.Streams[0].Rate = Paced, 250
-	r, err := run(t.Context(), w, fakeTarget(), Options{}, e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Valid || r.Reasons[0] != InvalidIssueLag {
-		t.Errorf("valid %v, reasons %v, lag p99 %v", r.Valid, r.Reasons, r.IssueLagP99)
+// On a busy host the thread that issues is now and then not scheduled in time. That is not the disk's doing: it must
+// not be in the disk's response, and only where starts bunch together is the load no longer what was meant.
+func TestOurOwnLatenessIsNotTheDisks(t *testing.T) {
+	const disk = 100 * time.Microsecond
+	for name, test := range map[string]struct {
+		late  time.Duration
+		valid bool
+	}{
+		"a millisecond late, of four between starts": {time.Millisecond, true},
+		"three milliseconds late":                    {3 * time.Millisecond, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &fakeDisk{latency: func(fakeIO) time.Duration { return disk }}
+			e := d.environment()
+			var looked atomic.Int64
+			e.now = func() int64 {
+				if looked.Add(1)%100 == 0 {
+					d.mu.Lock()
+					d.clock += int64(test.late) // the thread was not scheduled
+					d.mu.Unlock()
+				}
+				return d.now()
+			}
+			w := reads(16, Limits{MaxTime: 2 * time.Second})
+			w.Streams[0].Arrival, w.Streams[0].Rate = Paced, 250
+			r, err := run(t.Context(), w, fakeTarget(), Options{}, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Valid != test.valid || !test.valid && r.Reasons[0] != InvalidIssueLag {
+				t.Errorf("valid %v, reasons %v, lag p99 %v", r.Valid, r.Reasons, r.IssueLagP99)
+			}
+			if r.IssueLagP99 < test.late/2 {
+				t.Errorf("lag p99 %v, want about %v: the lateness is hidden", r.IssueLagP99, test.late)
+			}
+			o := r.Ops[Read]
+			if over := o.Response.ShareAbove(2*disk) - o.Service.ShareAbove(2*disk); over > 0.01 {
+				t.Errorf("a share of %.3f of the responses is longer than the disk took", over)
+			}
+		})
 	}
 }
 

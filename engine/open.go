@@ -67,12 +67,15 @@ func (l *lane) issueDue(now, slotFree int64) (due int64, err error) {
 		if l.held.at > now {
 			return l.held.at, nil
 		}
+		// How late we are, not the disk: before a slot was free, nobody could have been in time. The disk's response
+		// counts from the start that we were able to keep, waits for a slot included; our own lag is booked apart, and
+		// spoils the run when it grows so large that starts bunch together.
 		at := l.held.at
-		if !l.issue(l.held, at) {
+		lag := max(0, p.now()-max(at, slotFree))
+		if !l.issue(l.held, at+lag) {
 			return now + int64(50*time.Microsecond), nil // every address is in flight: draw again soon
 		}
-		// How late we are, not the disk: before a slot was free, nobody could have been in time.
-		l.st.lag.record(p.now() - max(at, slotFree))
+		l.st.lag.record(lag)
 		if len(l.queued) == l.chunk {
 			if err := l.submit(noWait); err != nil {
 				return 0, err

@@ -112,24 +112,44 @@ func (d *folder) check(parentFD int) error {
 	case st.Mode&0o777 != 0o700:
 		return d.refuse("", fmt.Sprintf("its mode is %04o, not 0700", st.Mode&0o777),
 			"others may have changed what is in it: look, then chmod 700 or delete it")
-	case st.Dev != parent.Dev:
-		return d.refuse("", "another file system is mounted on it", "unmount that")
+	case st.Dev != parent.Dev, isMountPoint(d.fd()):
+		return d.refuse("", "another file system or folder is mounted on it", "unmount that")
 	}
 	return nil
 }
+
+// isMountPoint says whether an open folder is the root of a mount. A folder of the same file system that is bound there has
+// the same device number as its parent. Kernels before 5.8 do not tell, which counts as no.
+func isMountPoint(fd int) bool {
+	var x unix.Statx_t
+	return unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_TYPE, &x) == nil && x.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+}
+
+const fixLock = "delete it; it is made again"
 
 // acquire takes the lock that says that this process alone uses the probe file. It does not wait: ErrBusy.
 func (d *folder) acquire() error {
 	path := filepath.Join(d.path, lockName)
 	// O_RDONLY, so that an existing lock serves on a file system that has become read-only.
 	fd, err := unix.Openat(d.fd(), lockName, unix.O_RDONLY|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
-	if errors.Is(err, unix.ELOOP) {
-		return d.refuse(lockName, "symlink", "delete it")
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, unix.ELOOP):
+		return d.refuse(lockName, "symlink", fixLock)
+	case errors.Is(err, unix.EISDIR), errors.Is(err, unix.ENXIO): // a folder, a socket
+		return d.refuse(lockName, "not a regular file", fixLock)
+	case err != nil:
 		return &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	f := os.NewFile(uintptr(fd), path)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		f.Close()
+		return &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	if reason := notOurs(st); reason != "" && st.Nlink > 0 { // without links it was deleted under us: that is ErrBusy below
+		f.Close()
+		return d.refuse(lockName, reason, fixLock)
+	}
 	err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil && !d.isStill(lockName, fd) {
 		err = unix.EWOULDBLOCK // Remove has deleted it under us: that process is just finishing

@@ -113,6 +113,42 @@ var tampering = []struct {
 	{name: "the folder belongs to somebody else", root: true, do: func(t *testing.T, dir string) {
 		must(t, os.Chown(path(dir), 12345, 12345))
 	}, reason: "belongs to user 12345"},
+	{name: "the lock is a symbolic link", do: func(t *testing.T, dir string) {
+		must(t, os.Remove(path(dir, lockName)))
+		must(t, os.Symlink(dir+"/elsewhere", path(dir, lockName)))
+	}, reason: "symlink"},
+	{name: "the lock is a folder", do: func(t *testing.T, dir string) {
+		must(t, os.Remove(path(dir, lockName)))
+		must(t, os.Mkdir(path(dir, lockName), 0o700))
+	}, reason: "not a regular file"},
+	{name: "the lock is a FIFO", do: func(t *testing.T, dir string) {
+		must(t, os.Remove(path(dir, lockName)))
+		must(t, unix.Mkfifo(path(dir, lockName), 0o600))
+	}, reason: "not a regular file"},
+	{name: "the lock is a link to another file", do: func(t *testing.T, dir string) {
+		must(t, os.Remove(path(dir, lockName)))
+		writeFile(t, dir+"/elsewhere", "precious")
+		must(t, os.Link(dir+"/elsewhere", path(dir, lockName)))
+	}, reason: "2 hard links"},
+	{name: "another folder of the same file system is bound onto the folder", root: true, do: func(t *testing.T, dir string) {
+		var x unix.Statx_t
+		if unix.Statx(unix.AT_FDCWD, "/", 0, unix.STATX_TYPE, &x) != nil || x.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT == 0 {
+			t.Skip("this kernel does not tell what is a mount point: Linux 5.8 does")
+		}
+		other := dir + "/other"
+		must(t, os.Mkdir(other, 0o700))
+		if err := unix.Mount(other, path(dir), "", unix.MS_BIND, ""); err != nil {
+			t.Skipf("no mounting here: run as root outside of a container (%v)", err)
+		}
+		t.Cleanup(func() { must(t, unix.Unmount(path(dir), 0)) })
+	}, reason: "mounted on it"},
+	{name: "another file is bound onto the data", root: true, do: func(t *testing.T, dir string) {
+		writeFile(t, dir+"/elsewhere", "precious")
+		if err := unix.Mount(dir+"/elsewhere", path(dir, DataName), "", unix.MS_BIND, ""); err != nil {
+			t.Skipf("no mounting here: run as root outside of a container (%v)", err)
+		}
+		t.Cleanup(func() { must(t, unix.Unmount(path(dir, DataName), 0)) })
+	}, reason: "not the recorded file"},
 	{name: "another file system is mounted on the folder", root: true, do: func(t *testing.T, dir string) {
 		if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "mode=0700", "tmpfs", path(dir)).CombinedOutput(); err != nil {
 			t.Skipf("no mounting here: run as root outside of a container (%v: %s)", err, out)

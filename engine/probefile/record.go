@@ -126,7 +126,11 @@ func (d *folder) writeRecord(r record) error {
 	}
 	path := filepath.Join(d.path, tempName)
 	// A temporary file that a crash has left is in our own folder, under our lock.
-	if err := unix.Unlinkat(d.fd(), tempName, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	switch err := unix.Unlinkat(d.fd(), tempName, 0); {
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, unix.EISDIR):
+		return d.refuse(tempName, "not a regular file", "delete it")
+	default:
 		return &fs.PathError{Op: "unlink", Path: path, Err: err}
 	}
 	fd, err := unix.Openat(d.fd(), tempName, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
