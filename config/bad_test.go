@@ -11,6 +11,9 @@ import (
 // accepted by every schedule message.
 const anySchedule = "; accepted: five cron fields (UTC) such as \"*/15 * * * *\", @hourly, @daily, @weekly, @monthly, or @every 15m"
 
+// anyQuiet is the same of periods.
+const anyQuiet = "; accepted: from and to in UTC, after a day or days if not every day, such as 22:00-06:00, Sat 00:00-24:00 or Mon-Fri 08:00-18:00"
+
 // badFiles are the files of testdata and all that is said about each: "line: message", without the file's name.
 var badFiles = map[string][]string{
 	"bad-alias-loop.yml":           {`3: unknown key "batery" in guards; known keys: battery, foreign_iops, hot_margin_celsius, in_flight, max_temperature_celsius, utilisation, window, worn_ratio`},
@@ -44,6 +47,14 @@ var badFiles = map[string][]string{
 	"bad-path-twice-state.yml":     {`3: targets[1].path: the state folder (no path is given) is already probed by the target on line 2; remove one of the two`},
 	"bad-path-twice.yml":           {`5: targets[1].path: "/srv/db/" is already probed by the target on line 3; remove one of the two`},
 	"bad-profile.yml":              {`3: targets[0].profile: "heavy" is not a known profile; accepted: light, read_only`},
+	"bad-quiet-always.yml":         {`4: quiet_hours: they leave probes 30 minutes in a row at most; accepted: an hour or more at least once a week, or targets: [] to probe nothing`},
+	"bad-quiet-bare.yml":           {`1: quiet_hours[0]: "22-6" is not a period` + anyQuiet},
+	"bad-quiet-day.yml":            {`3: quiet_hours[1]: "Sam 00:00-24:00" is not a period` + anyQuiet},
+	"bad-quiet-hour.yml":           {`2: quiet_hours[0]: "22:00-25:00" is not a period` + anyQuiet},
+	"bad-quiet-midnight.yml":       {`2: quiet_hours[0]: "24:00-06:00" is not a period` + anyQuiet},
+	"bad-quiet-nothing.yml":        {`2: quiet_hours[0]: "08:00-08:00" is no time at all; accepted: an end other than the beginning; a whole day is 00:00-24:00`},
+	"bad-quiet-scalar.yml":         {`1: quiet_hours is a single value; accepted: a list`},
+	"bad-quiet-zone.yml":           {`2: quiet_hours[0]: "22:00-06:00 CET" is not a period` + anyQuiet},
 	"bad-rating-bytes.yml":         {`3: endurance.ratings[0]: bytes is missing; accepted: the published endurance, such as 140TB`},
 	"bad-rating-model.yml":         {`3: endurance.ratings[0].model: "" is not a pattern; accepted: a model with * ? or [a-z], such as "INTEL SSDSC2BB240*"`},
 	"bad-rating-years.yml":         {`5: endurance.ratings[0].years: 50 is out of range; accepted: 1 to 30, or no such key when unknown`},
@@ -80,7 +91,7 @@ var badFiles = map[string][]string{
 	"bad-unknown-key-guards.yml":     {`2: unknown key "utilization" in guards; known keys: battery, foreign_iops, hot_margin_celsius, in_flight, max_temperature_celsius, utilisation, window, worn_ratio`},
 	"bad-unknown-key-rating.yml":     {`4: unknown key "tbw" in endurance.ratings[0]; known keys: bytes, model, years`},
 	"bad-unknown-key-target.yml":     {`3: unknown key "paht" in targets[0]; known keys: engine, file_size, fill_rate, name, path, profile, schedule, schedules`},
-	"bad-unknown-key-top.yml":        {`3: unknown key "probes" in the file; known keys: budget, endurance, guards, metrics, smart, targets`},
+	"bad-unknown-key-top.yml":        {`3: unknown key "probes" in the file; known keys: budget, endurance, guards, metrics, quiet_hours, smart, targets`},
 	"bad-value-list.yml":             {`3: targets[0].file_size is a list; accepted: a single value`},
 	"bad-value-missing.yml":          {`3: targets[0].file_size has no value; write one, or remove the key for its default`},
 	"bad-whole-number.yml":           {`2: guards.in_flight: "few" is not a whole number; accepted: digits, such as 2`},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -13,12 +14,13 @@ import (
 
 // Config is the whole file. Parse and Load make one that is complete: every key that the file leaves out has its default.
 type Config struct {
-	Targets   []Target  `yaml:"targets"` // none: disks are read, nothing is probed
-	Guards    Guards    `yaml:"guards"`
-	Budget    Budget    `yaml:"budget"`
-	Smart     Smart     `yaml:"smart"`
-	Endurance Endurance `yaml:"endurance"`
-	Metrics   Metrics   `yaml:"metrics"`
+	Targets    []Target      `yaml:"targets"`     // none: disks are read, nothing is probed
+	QuietHours []QuietPeriod `yaml:"quiet_hours"` // no probe starts in these hours, or would last into them
+	Guards     Guards        `yaml:"guards"`
+	Budget     Budget        `yaml:"budget"`
+	Smart      Smart         `yaml:"smart"`
+	Endurance  Endurance     `yaml:"endurance"`
+	Metrics    Metrics       `yaml:"metrics"`
 }
 
 // Target is one place to probe.
@@ -102,11 +104,36 @@ func Load(path string) (*Config, error) {
 	if path == "" {
 		return Default(), nil
 	}
-	b, err := os.ReadFile(path)
+	b, err := readFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w; check --config.file", err)
 	}
 	return Parse(path, b)
+}
+
+const maxSize = 1 << 20 // bytes of a configuration; a typing error may name a disk image, or /dev/zero
+
+// readFile reads a file of at most maxSize. Opening does not wait for the writer of a named pipe, which may never come, and
+// neither Ctrl-C nor a second reload would get through to whoever waits.
+func readFile(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	switch st, err := f.Stat(); {
+	case err != nil:
+		return nil, err
+	case st.IsDir():
+		return nil, fmt.Errorf("%s is a folder, not a file", path)
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err == nil && len(b) > maxSize {
+		return nil, fmt.Errorf("%s has more than %d bytes, which no configuration has", path, maxSize)
+	}
+	return b, err
 }
 
 // Parse reads a document; name is used in errors. The error is of type Errors.
@@ -175,6 +202,9 @@ func (c *Config) complete() {
 	}
 	if len(c.Targets) == 0 {
 		c.Targets = nil
+	}
+	if len(c.QuietHours) == 0 {
+		c.QuietHours = nil
 	}
 	if len(c.Smart.Files) == 0 {
 		c.Smart.Files = nil

@@ -48,6 +48,7 @@ targets:
     schedule: "@every 1h30m"
     schedules:
       read_1m_q2: "0 3 * * mon"
+quiet_hours: ["22:00-06:00", "sat-SUN 00:00-24:00"]
 guards:
   utilisation: 0.5
   in_flight: 4
@@ -183,7 +184,7 @@ func TestOptions_carry_every_key(t *testing.T) {
 	if a.Dir != "/var/lib/ssd" || a.Profile != "light" || a.FileSize != 1<<30 || a.FillRate != 100e6 || a.Backend != engine.Auto {
 		t.Errorf("the target without a path: %+v", a)
 	}
-	if b.Dir != "srv/db" || b.Profile != "read_only" || b.FileSize != 512e6 || b.FillRate != 0 || b.Backend != engine.Pread {
+	if dir, err := filepath.Abs("srv/db"); err != nil || b.Dir != dir || b.Profile != "read_only" || b.FileSize != 512e6 || b.FillRate != 0 || b.Backend != engine.Pread {
 		t.Errorf("the target with everything: %+v", b)
 	}
 	if g := o.Guards; g.Utilisation != 0.5 || g.InFlight != 4 || g.ForeignIOPS != 1000.5 || g.Window != 2500*time.Millisecond ||

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -157,6 +158,12 @@ func (w *writer) leftOut(left []string) {
 func (w *writer) section(s keyWords) {
 	w.line("")
 	w.remark("", s.meaning)
+	if i := slices.IndexFunc(reference(), func(k keyWords) bool { return k.path == s.path }); i >= 0 { // a key of its own
+		k := reference()[i]
+		w.remark("", k.meaning)
+		w.line("#%s: %s", k.path, w.defaults.of(k))
+		return
+	}
 	w.line("%s:", s.path)
 	if s.path == "endurance" {
 		w.ratings()

@@ -13,7 +13,7 @@ import (
 // process's and left empty.
 func (c *Config) Options(state string) (monitor.Options, error) {
 	o := monitor.Options{
-		StateDir: state,
+		StateDir: state, Quiet: quiet(c.QuietHours),
 		Guards: monitor.Guards{
 			Utilisation: float64(c.Guards.Utilisation), InFlight: c.Guards.InFlight, ForeignIOPS: c.Guards.ForeignIOPS,
 			Window: time.Duration(c.Guards.Window), HotMargin: c.Guards.HotMarginCelsius, MaxTemp: c.Guards.MaxTemperatureCelsius,
@@ -42,6 +42,7 @@ func (c *Config) Options(state string) (monitor.Options, error) {
 			return monitor.Options{}, fmt.Errorf("targets %q and %q both lie in %s; remove one, or change its path", other, t.Name, abs)
 		}
 		dirs[abs] = t.Name
+		t.Dir = abs // as people see it: in a fleet, "data" could be anywhere
 		o.Targets = append(o.Targets, t)
 	}
 	return o, nil

@@ -23,6 +23,7 @@ func reference() []keyWords {
 		{"targets[].engine", "how I/O is issued: auto (the best that works there), uring, aio, sync"},
 		{"targets[].schedule", "when all workloads are due, in place of the profile's own schedules"},
 		{"targets[].schedules.<workload>", "when one workload is due, before schedule: read_4k_q1, cold_4k_q1, read_4k_q32, read_1m_q2, mixed80_4k_q4, mixed20_4k_q4, sync_4k_q1, open80_4k, write_1m_q2"},
+		{"quiet_hours", "times of the day, or of some days of the week, in UTC, in which no probe starts or would last into: 22:00-06:00, Sat 00:00-24:00, Mon-Fri 08:00-18:00 (days on which they begin). What was due is made up for at their end. S.M.A.R.T. is read all the same"},
 		{"guards.utilisation", "ratio of window in which the disk was busy with others"},
 		{"guards.in_flight", "requests of others in flight, 1 to 1000000"},
 		{"guards.foreign_iops", "I/Os of others per second, before and during a run; 1 or more"},
@@ -49,6 +50,7 @@ func reference() []keyWords {
 // sections says in a sentence what each section is for, in the order of the documentation.
 func sections() []keyWords {
 	return []keyWords{
+		{"quiet_hours", "When disks are left to others."},
 		{"guards", "Above these limits a disk is left alone."},
 		{"budget", "How much is written."},
 		{"smart", "How the disks' own reports are read."},

@@ -14,11 +14,17 @@ import (
 // minFileSize is probefile.MinSize, which config does not import.
 const minFileSize Bytes = 256 << 20
 
+// leastFree is what must be left of a week, in a row, beside quiet hours: a pass waits, looks and measures for some minutes.
+const leastFree = time.Hour
+
 var targetName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // validate says what is wrong with values that are well-formed each for itself.
 func (c *checker) validate(cfg *Config, t tree) {
 	c.targets(cfg.Targets, t)
+	if free := quiet(cfg.QuietHours).Free(); free < leastFree {
+		c.errorf(t.line("quiet_hours"), "quiet_hours: they leave probes %d minutes in a row at most; accepted: an hour or more at least once a week, or targets: [] to probe nothing", free/time.Minute)
+	}
 	c.guards(&cfg.Guards, t)
 	c.smart(&cfg.Smart, t)
 	c.ratings(cfg.Endurance.Ratings, t)

@@ -70,6 +70,10 @@ func (t *target) fill(ctx context.Context, turn *permit) bool {
 	fs, leaves := t.place()
 	o := t.m.currentOptions()
 	spec := probefile.Spec{Dir: t.options.Dir, MinSize: t.options.MinSize, FillRate: t.options.FillRate}
+	if r := t.wouldMeetHold(fillTime(t.options)); r != nil {
+		t.refuseAll(r)
+		return false
+	}
 	reserved, r := t.reserveFill(ctx, o, fs, leaves, &spec)
 	if r != nil {
 		t.refuseAll(r)
@@ -85,6 +89,15 @@ func (t *target) fill(ctx context.Context, turn *permit) bool {
 	}
 	t.m.settle(a, reserved, filled(a, spec.Size), spec.Size-block4k, "target", t.options.Name, "what", "fill")
 	return t.takeFill(ctx, a)
+}
+
+// fillTime is how long a fill takes by its rate, within reason: between two holds there must be room for one.
+func fillTime(t Target) time.Duration {
+	const most = 10 * time.Minute
+	if t.FillRate <= 0 {
+		return slack
+	}
+	return min(most, slack+time.Duration(float64(t.FileSize)/float64(t.FillRate)*float64(time.Second)))
 }
 
 // showFill publishes the progress, once a second.

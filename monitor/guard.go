@@ -34,10 +34,17 @@ func (g Guards) withDefaults() Guards {
 type refusal struct {
 	reason Skip
 	text   string
+	until  time.Time // of a hold: when it ends; zero: the next pass may try again
 }
 
 func refuse(reason Skip, format string, args ...any) *refusal {
-	return &refusal{reason, fmt.Sprintf(format, args...)}
+	return &refusal{reason: reason, text: fmt.Sprintf(format, args...)}
+}
+
+func refuseUntil(end time.Time, reason Skip, format string, args ...any) *refusal {
+	r := refuse(reason, format, args...)
+	r.until = end
+	return r
 }
 
 // leafDisk is what the guards look at of one disk below a target.

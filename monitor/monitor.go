@@ -45,6 +45,7 @@ type Monitor struct {
 
 	mu      sync.Mutex // guards what follows, and the fields of disks and targets
 	options Options
+	paused  time.Time // no run starts until then
 	started time.Time
 	ctx     context.Context // of Run; nil before
 	saved   history.State   // what the store knows, or would know if there were one
@@ -126,6 +127,9 @@ func (o Options) checked() (Options, error) {
 	o.Smart.Interval = cmp.Or(o.Smart.Interval, 10*time.Minute)
 	o.Smart.Timeout = cmp.Or(o.Smart.Timeout, 20*time.Second)
 	o.Smart.MaxAge = cmp.Or(o.Smart.MaxAge, 26*time.Hour)
+	if o.Quiet.Free() <= 0 {
+		return o, errors.New("monitor: quiet hours leave no time for probes")
+	}
 	names := map[string]bool{}
 	for _, t := range o.Targets {
 		if t.Name == "" || t.Dir == "" || names[t.Name] {
@@ -258,6 +262,7 @@ func (m *Monitor) reconcile() {
 			wanted[t.Name] = true
 			old := m.targets[t.Name]
 			if old != nil && reflect.DeepEqual(old.options, t) {
+				old.endHold(now) // quiet hours may have changed
 				continue
 			}
 			n := m.newTarget(t, now)

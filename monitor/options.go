@@ -19,6 +19,7 @@ type Options struct {
 	Host     string // goes into the phase of schedules; os.Hostname when empty
 	Targets  []Target
 	Guards   Guards
+	Quiet    Quiet  // no run starts in these hours, or would last into them
 	PerDay   *int64 // budget.bytes_per_day: replaces the computed allowance of every disk; 0 forbids writing
 	Smart    SmartOptions
 	Ratings  []Rating // published endurance given in the config, before the built-in table; first match wins

@@ -30,11 +30,14 @@ func (t *target) pass(ctx context.Context) {
 		t.refuseAll(refuse(SkipUnfinished, "%v", err))
 		return
 	}
+	if t.isReady() && (t.hold() || !t.anyDue()) {
+		return
+	}
 	if r := t.asleep(); r != nil {
 		t.refuseAll(r)
 		return
 	}
-	if !t.inspect(ctx) {
+	if !t.inspect(ctx) || t.hold() {
 		return
 	}
 	t.setPhase(phaseWaiting)
@@ -89,7 +92,10 @@ func (t *target) runOne(ctx context.Context, turn *permit, w *workload, sampled 
 	fs, leaves := t.place()
 	guards := t.m.currentOptions().Guards
 	p := probe{t: t, turn: turn, w: w, fs: fs, leaves: leaves, guards: guards, workload: w.Workload}
-	r = guards.atRest(fs, leaves, w.Writes(), t.m.currentOptions().Roots)
+	r = t.wouldMeetHold(guards.Window + p.patience().work)
+	if r == nil {
+		r = guards.atRest(fs, leaves, w.Writes(), t.m.currentOptions().Roots)
+	}
 	if r == nil {
 		r = guards.busy(ctx, t.m.currentOptions().Roots, leaves)
 	}
@@ -198,7 +204,7 @@ func refusalOf(e *worker.Error) *refusal {
 	case worker.Busy:
 		reason = SkipUnfinished
 	}
-	return &refusal{reason, e.Message}
+	return &refusal{reason: reason, text: e.Message}
 }
 
 // refuseAll skips every due workload for one reason, which is the target's problem then.
@@ -212,12 +218,15 @@ func (t *target) refuseAll(r *refusal) {
 }
 
 // skip counts a due run that is not started. It is due again at the target's next pass, whatever its own interval: what is wanted
-// every six hours must not be missing for twelve because of one busy second. Monitor.mu is held.
+// every six hours must not be missing for twelve because of one busy second. After a hold it is due at its end. Monitor.mu is held.
 func (t *target) skip(w *workload, r *refusal) {
 	now := time.Now()
 	t.events.Skipped[r.reason]++
 	w.skipped, w.skippedAt = r, now
 	w.next = t.schedule.Next(now)
+	if r.held() {
+		w.next, w.owed = r.until.Add(t.schedule.phase), t.schedule.next(w.index, now)
+	}
 	if r.reason == SkipBusy {
 		w.busy++
 	}

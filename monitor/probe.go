@@ -45,6 +45,9 @@ func (p *probe) do(ctx context.Context) (run *history.Run, r *refusal) {
 		return nil, refuse(SkipUnfinished, "%v", err)
 	}
 	defer commands.release()
+	if r := p.t.wouldMeetHold(p.patience().work); r != nil { // one may have begun while we waited
+		return nil, r
+	}
 	reserved, r := p.reserve(ctx)
 	if r != nil {
 		return nil, r

@@ -55,8 +55,9 @@ type workload struct {
 	changed   time.Time     // when a reload changed the interval; zero: it did not
 	skipped   *refusal      // why the last due run was not started; nil when it was
 	skippedAt time.Time
-	busy      int    // skips in a row because others use the disk
-	trouble   string // how the last runs ended, when somebody should look at it; "" when all is well
+	owed      time.Time // during a hold: when its schedule would have it due next
+	busy      int       // skips in a row because others use the disk
+	trouble   string    // how the last runs ended, when somebody should look at it; "" when all is well
 }
 
 type coldRatio struct {
@@ -166,7 +167,7 @@ func (t *target) loop(ctx context.Context, previous *target) {
 	}
 	logger := cronLogger{t.m.log}
 	t.job = cron.NewChain(cron.SkipIfStillRunning(logger), cron.Recover(logger)).Then(cron.FuncJob(func() { t.pass(ctx) }))
-	entry := t.m.cron.Schedule(t.schedule, t.job)
+	entry := t.m.cron.Schedule(timetable{t}, t.job)
 	defer t.m.cron.Remove(entry)
 	t.prepare(ctx)
 	<-ctx.Done()
@@ -242,7 +243,7 @@ func (t *target) makeDue(now time.Time) {
 func (t *target) due(now time.Time) []*workload {
 	var due []*workload
 	for _, w := range t.workloads {
-		if !w.next.IsZero() && !w.next.After(now) {
+		if w.isDue(now) {
 			due = append(due, w)
 		}
 	}
@@ -250,6 +251,14 @@ func (t *target) due(now time.Time) []*workload {
 		return int(min(1, max(-1, a.MaxWritten()-b.MaxWritten())))
 	})
 	return due
+}
+
+func (w *workload) isDue(now time.Time) bool { return !w.next.IsZero() && !w.next.After(now) }
+
+func (t *target) anyDue() bool {
+	t.m.mu.Lock()
+	defer t.m.mu.Unlock()
+	return len(t.due(time.Now())) > 0
 }
 
 func newEvents() Events {
