@@ -113,23 +113,6 @@ var tampering = []struct {
 	{name: "the folder belongs to somebody else", root: true, do: func(t *testing.T, dir string) {
 		must(t, os.Chown(path(dir), 12345, 12345))
 	}, reason: "belongs to user 12345"},
-	{name: "the lock is a symbolic link", do: func(t *testing.T, dir string) {
-		must(t, os.Remove(path(dir, lockName)))
-		must(t, os.Symlink(dir+"/elsewhere", path(dir, lockName)))
-	}, reason: "symlink"},
-	{name: "the lock is a folder", do: func(t *testing.T, dir string) {
-		must(t, os.Remove(path(dir, lockName)))
-		must(t, os.Mkdir(path(dir, lockName), 0o700))
-	}, reason: "not a regular file"},
-	{name: "the lock is a FIFO", do: func(t *testing.T, dir string) {
-		must(t, os.Remove(path(dir, lockName)))
-		must(t, unix.Mkfifo(path(dir, lockName), 0o600))
-	}, reason: "not a regular file"},
-	{name: "the lock is a link to another file", do: func(t *testing.T, dir string) {
-		must(t, os.Remove(path(dir, lockName)))
-		writeFile(t, dir+"/elsewhere", "precious")
-		must(t, os.Link(dir+"/elsewhere", path(dir, lockName)))
-	}, reason: "2 hard links"},
 	{name: "another folder of the same file system is bound onto the folder", root: true, do: func(t *testing.T, dir string) {
 		var x unix.Statx_t
 		if unix.Statx(unix.AT_FDCWD, "/", 0, unix.STATX_TYPE, &x) != nil || x.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT == 0 {
@@ -179,6 +162,51 @@ func TestWhatIsNotProvablyOursIsRefusedAndLeftAlone(t *testing.T) {
 				reason, ok := isRefused(call.do())
 				if !ok || !strings.Contains(reason, c.reason) {
 					t.Errorf("%s: reason %q, want %q", call.name, reason, c.reason)
+				}
+			}
+			if after := everything(t, dir); after != before {
+				t.Errorf("something was touched:\n%s\nbefore:\n%s", after, before)
+			}
+		})
+	}
+}
+
+// Each of these is done to the lock beside a filled probe file. What takes the lock must refuse it and say so, rather than
+// wait for a process that does not exist.
+var lockTampering = []struct {
+	name   string
+	do     func(t *testing.T, dir string)
+	reason string
+}{
+	{name: "the lock is a symbolic link", do: func(t *testing.T, dir string) {
+		must(t, os.Symlink(dir+"/elsewhere", path(dir, lockName)))
+	}, reason: "symlink"},
+	{name: "the lock is a folder", do: func(t *testing.T, dir string) {
+		must(t, os.Mkdir(path(dir, lockName), 0o700))
+	}, reason: "not a regular file"},
+	{name: "the lock is a FIFO", do: func(t *testing.T, dir string) {
+		must(t, unix.Mkfifo(path(dir, lockName), 0o600))
+	}, reason: "not a regular file"},
+	{name: "the lock is a link to another file", do: func(t *testing.T, dir string) {
+		writeFile(t, dir+"/elsewhere", "precious")
+		must(t, os.Link(dir+"/elsewhere", path(dir, lockName)))
+	}, reason: "2 hard links"},
+}
+
+func TestALockThatIsNotOursIsRefusedAndLeftAlone(t *testing.T) {
+	for _, c := range lockTampering {
+		t.Run(c.name, func(t *testing.T) {
+			dir := prepared(t)
+			must(t, os.Remove(path(dir, lockName)))
+			c.do(t, dir)
+			before := everything(t, dir)
+			for name, err := range map[string]error{
+				"Open":    second(Open(dir, true, roomy())),
+				"Prepare": second(Prepare(context.Background(), spec(dir), roomy(), nil)),
+				"Remove":  Remove(dir),
+			} {
+				if reason, ok := isRefused(err); !ok || !strings.Contains(reason, c.reason) {
+					t.Errorf("%s: %v, want %q", name, err, c.reason)
 				}
 			}
 			if after := everything(t, dir); after != before {

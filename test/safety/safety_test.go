@@ -132,7 +132,7 @@ func stopTraced(t *testing.T, p *rig.Process) {
 	if err != nil {
 		t.Fatalf("the child of strace: %v", err)
 	}
-	for _, pid := range strings.Fields(string(children)) {
+	for pid := range strings.FieldsSeq(string(children)) {
 		if out, err := exec.Command("kill", "-TERM", pid).CombinedOutput(); err != nil {
 			t.Fatalf("kill -TERM %s: %v: %s", pid, err, out)
 		}
