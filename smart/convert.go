@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"ssd_exporter/blockdev"
 )
 
 // Values of Reading.Protocol.
@@ -100,25 +98,6 @@ func (rep *report) time() time.Time {
 		}
 	}
 	return time.Time{}
-}
-
-func (rep *report) identity(protocol string) blockdev.Identity {
-	id := blockdev.Identity{
-		Model:    first(rep.ModelName, rep.SCSIModel, rep.Vendor+" "+rep.Product),
-		Serial:   strings.TrimSpace(rep.Serial),
-		Firmware: first(rep.Firmware, rep.SCSIRevision, rep.Revision),
-		WWN:      rep.wwn(),
-	}
-	if rep.Device != nil {
-		id.Kernel = kernelName(rep.Device.Name, rep.Device.Type)
-	}
-	id.Transport = rep.transport(protocol)
-	if e := rep.Extension; e != nil {
-		id.WWN = first(e.WWN, id.WWN)
-		id.Transport = first(e.Transport, id.Transport)
-		id.Kernel = first(e.Kernel, id.Kernel)
-	}
-	return id
 }
 
 // transport names the bus as far as the report tells.
@@ -380,14 +359,4 @@ func (rep *report) messages() []string {
 		}
 	}
 	return list
-}
-
-// first is the first text that is not blank, trimmed.
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t = strings.TrimSpace(t); t != "" {
-			return t
-		}
-	}
-	return ""
 }

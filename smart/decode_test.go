@@ -51,16 +51,16 @@ func TestDecodeTakesStreamsApart(t *testing.T) {
 		in   string
 		want string // serial numbers and "!" for errors
 	}{
-		"one document":         {one, "1"},
-		"one printed document": {printed("1"), "1"},
+		"one document":                              {one, "1"},
+		"one printed document":                      {printed("1"), "1"},
 		"two printed documents one after the other": {printed("1") + printed("2"), "1 2"},
-		"JSON Lines":                       {one + "\n" + two + "\n" + three + "\n", "1 2 3"},
-		"JSON Lines with carriage returns": {one + "\r\n" + two + "\r\n", "1 2"},
-		"no line break between":            {one + two, "1 2"},
-		"an array of reports":              {"[" + one + ",\n" + two + "]", "1 2"},
-		"a byte order mark":                {"\xef\xbb\xbf" + one, "1"},
-		"empty lines":                      {"\n\n" + one + "\n\n\n" + two, "1 2"},
-		"printed without indentation":      {strings.ReplaceAll(printed("1"), "\n  ", "\n") + "\n" + two, "1 2"},
+		"JSON Lines":                                {one + "\n" + two + "\n" + three + "\n", "1 2 3"},
+		"JSON Lines with carriage returns":          {one + "\r\n" + two + "\r\n", "1 2"},
+		"no line break between":                     {one + two, "1 2"},
+		"an array of reports":                       {"[" + one + ",\n" + two + "]", "1 2"},
+		"a byte order mark":                         {"\xef\xbb\xbf" + one, "1"},
+		"empty lines":                               {"\n\n" + one + "\n\n\n" + two, "1 2"},
+		"printed without indentation":               {strings.ReplaceAll(printed("1"), "\n  ", "\n") + "\n" + two, "1 2"},
 
 		"a line cut off inside a nested object":      {one + "\n" + cut + "\n" + three + "\n", "1 ! 3"},
 		"a line cut off inside a string":             {one + "\n" + inString + "\n" + three + "\n", "1 ! 3"},
@@ -312,4 +312,28 @@ func single(t *testing.T, in string) (r *Reading, err error) {
 		t.Fatalf("%d reports: %v", n, e)
 	}
 	return r, err
+}
+
+func TestDecodeNamesAreFitToBeShown(t *testing.T) {
+	for name, c := range map[string]struct{ said, want string }{
+		"line breaks, which forge lines of a log": {`A\r\nB`, "A  B"},
+		"escapes, which move a cursor":            {`\u001b[31mA\u0007`, "[31mA"},
+		"a turned direction of writing":           {`A\u202eB`, "A B"},
+		"NULs of a fixed-width field":             {`A\u0000\u0000`, "A"},
+		"what is merely rare stays":               {`Zoë <b>\"A\"`, `Zoë <b>"A"`},
+		"bytes of no character":                   {"A\xff\xfeB", "A\uFFFD\uFFFDB"},
+		"no end":                                  {strings.Repeat("é", 100_000), strings.Repeat("é", longestName)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := single(t, `{"device":{"name":"/dev/sda","protocol":"ATA"},"model_name":"`+c.said+`","serial_number":"`+c.said+`","firmware_version":"`+c.said+`","smart_status":{"passed":true}}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for field, got := range map[string]string{"model": r.Identity.Model, "serial": r.Identity.Serial, "firmware": r.Identity.Firmware} {
+				if got != c.want {
+					t.Errorf("%s %.300q, want %.300q", field, got, c.want)
+				}
+			}
+		})
+	}
 }
