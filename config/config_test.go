@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -126,6 +127,29 @@ func TestLoad_names_the_file_that_it_cannot_read(t *testing.T) {
 	}
 	if _, err := Load(bad); err == nil || !strings.HasPrefix(err.Error(), bad+":2: ") {
 		t.Errorf("Load of a bad file: %v, want it to begin with file and line", err)
+	}
+}
+
+// Neither Ctrl-C nor a reload would get through to a program that waits for a pipe, and /dev/zero took all memory.
+func TestLoad_refuses_what_is_no_configuration_file_at_once(t *testing.T) {
+	dir := t.TempDir()
+	pipe, huge := filepath.Join(dir, "pipe"), filepath.Join(dir, "huge")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(huge, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(huge, 1<<40); err != nil {
+		t.Skipf("no sparse file of 1 TiB can be made here: %v; run with TMPDIR on another file system, such as ext4 or tmpfs", err)
+	}
+	for path, want := range map[string]string{
+		dir: "is a folder", pipe: "no regular file", "/dev/zero": "no regular file", huge: "more than 1048576 bytes",
+	} {
+		_, err := Load(path)
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--config.file") {
+			t.Errorf("Load(%s): %v, want it to say %q and to name the file and the flag", path, err, want)
+		}
 	}
 }
 
