@@ -69,10 +69,14 @@ type Filesystem struct {
 	Why    string
 	// Stack are the kernel names of all block devices between the path and the leaves, top first ("dm-0", "md1",
 	// "sda2", …, leaves included).
-	Stack     []string
-	ReadOnly  bool
-	Memory    bool // served from RAM: tmpfs, ramfs, or an overlay or loop on one
-	Network   bool // NFS, CIFS, …: there is no local disk
+	Stack    []string
+	ReadOnly bool
+	Memory   bool // served from RAM: tmpfs, ramfs, or an overlay or loop on one
+	Network  bool // NFS, CIFS, …: there is no local disk
+	// Cached says in words what answers in the disks' place although direct I/O is asked for, and what to do about it: the
+	// page cache under a loop device. Leaves are right all the same, since what is written gets there in the end. "" is
+	// nothing.
+	Cached    string
 	Rebuild   bool // an md array below is resyncing, rebuilding or checking
 	SizeBytes int64
 	FreeBytes int64 // for an unprivileged user (f_bavail)

@@ -109,6 +109,7 @@ func (w *walk) conclude(f *Filesystem) {
 		f.Why = strings.Join(w.unknown, "; ")
 	case len(w.leaves) > 0:
 		f.Leaves = w.leaves
+		f.Cached = strings.Join(w.cached, "; ")
 	case len(w.memory)+len(w.network) > 0:
 		f.Memory, f.Network = len(w.memory) > 0, len(w.network) > 0
 		f.Why = strings.Join(slices.Concat(w.memory, w.network), "; ")

@@ -141,7 +141,7 @@ func TestResolveFollowsEveryStackToItsDisks(t *testing.T) {
 		build: func(x tree) {
 			x.virtual("loop3", "7:3", attrs{
 				"size": "2048", "loop/backing_file": "/var/disk.img", "loop/offset": "0",
-				"loop/sizelimit": "0", "queue/logical_block_size": "4096",
+				"loop/sizelimit": "0", "loop/dio": "1", "queue/logical_block_size": "4096",
 			})
 		},
 		mounts: []string{"8:1 / ext4 /dev/sda1 rw", "7:3 /mnt xfs /dev/loop3 rw"},
@@ -150,6 +150,38 @@ func TestResolveFollowsEveryStackToItsDisks(t *testing.T) {
 		want: Filesystem{
 			Type: "xfs", MountPoint: "/mnt", Source: "/dev/loop3", Leaves: []string{"sda"},
 			Stack: []string{"loop3", "sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 4096,
+		},
+	}, {
+		story: "loop device that goes through the page cache",
+		build: func(x tree) {
+			x.virtual("loop3", "7:3", attrs{
+				"size": "2048", "loop/backing_file": "/var/disk.img", "loop/offset": "0",
+				"loop/sizelimit": "0", "loop/dio": "0",
+			})
+		},
+		mounts: []string{"8:1 / ext4 /dev/sda1 rw", "7:3 /mnt xfs /dev/loop3 rw"},
+		places: places{"/mnt": folder("7:3"), "/var/disk.img": regular("8:1", 2048*512)},
+		path:   "/mnt",
+		want: Filesystem{
+			Type: "xfs", MountPoint: "/mnt", Source: "/dev/loop3", Leaves: []string{"sda"},
+			Stack: []string{"loop3", "sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
+			Cached: "loop3 answers from the page cache; losetup --direct-io=on /dev/loop3 changes that",
+		},
+	}, {
+		story: "loop device of a kernel that does not tell how it reads",
+		build: func(x tree) {
+			x.virtual("loop3", "7:3", attrs{
+				"size": "2048", "loop/backing_file": "/var/disk.img", "loop/offset": "0",
+				"loop/sizelimit": "0",
+			})
+		},
+		mounts: []string{"8:1 / ext4 /dev/sda1 rw", "7:3 /mnt xfs /dev/loop3 rw"},
+		places: places{"/mnt": folder("7:3"), "/var/disk.img": regular("8:1", 2048*512)},
+		path:   "/mnt",
+		want: Filesystem{
+			Type: "xfs", MountPoint: "/mnt", Source: "/dev/loop3", Leaves: []string{"sda"},
+			Stack: []string{"loop3", "sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
+			Cached: "loop3 answers from the page cache; losetup --direct-io=on /dev/loop3 changes that",
 		},
 	}, {
 		story:  "XFS with its log on another disk",

@@ -23,6 +23,7 @@ type walk struct {
 	memory  []string // why there is no disk: RAM
 	network []string // why there is no local disk
 	unknown []string // what stood in the way
+	cached  []string // what keeps direct I/O away from the disks
 	rebuild bool
 
 	direct    bool // the path's own file system does direct I/O on a block device
@@ -157,6 +158,11 @@ func (w *walk) loop(name string, depth int) {
 	if p.is(unix.S_IFREG) && !w.fits(name, p.size) {
 		w.stop("the file of %s is not visible from here: %s has another size", name, file)
 		return
+	}
+	// Without direct I/O of its own, a loop device reads and writes its file through the page cache, whatever flags the file
+	// systems above were opened with. Linux before 4.4 does not tell, and knows no other way.
+	if text(w.sys.block(name, "loop", "dio")) != "1" {
+		w.cached = append(w.cached, fmt.Sprintf("%s answers from the page cache; losetup --direct-io=on /dev/%[1]s changes that", name))
 	}
 	w.place(p, depth+1)
 }

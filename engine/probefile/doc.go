@@ -11,6 +11,8 @@
 //   - A block device is opened only by OpenRaw, and only O_RDONLY.
 //   - It is filled once with incompressible data, at a limited rate, resumably; "filled" is recorded only after
 //     fsync and after FIEMAP showed no unwritten, shared or missing extent (where the file system answers FIEMAP).
+//   - Where nothing could show that a cache answers in the disk's place (no known disk with counters, no word of the
+//     kernel on direct I/O), and where one is known to, nothing is filled and nothing measured.
 //   - Free-space floors hold before creating, filling and every opening for writing.
 //   - One process at a time: an exclusive flock on probe.json.lock, held while the File is open.
 //

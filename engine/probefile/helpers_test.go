@@ -18,7 +18,7 @@ const testSize = 8 << 20
 
 // roomy is a file system with space for everything; what the tests write is small.
 func roomy() blockdev.Filesystem {
-	return blockdev.Filesystem{Type: "ext4", MountPoint: "/", FreeBytes: 1 << 40, SizeBytes: 1 << 40}
+	return blockdev.Filesystem{Type: "ext4", MountPoint: "/", Leaves: []string{"sda"}, FreeBytes: 1 << 40, SizeBytes: 1 << 40}
 }
 
 // diskDir is a temporary folder on a real disk.

@@ -70,7 +70,10 @@ func open(dir string, write bool, fsys blockdev.Filesystem) (_ *File, err error)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.proveExtents(data, *f.rec); err != nil {
+	if err = measurable(data, fsys); err == nil {
+		err = d.proveExtents(data, *f.rec)
+	}
+	if err != nil {
 		data.Close()
 		return nil, err
 	}
@@ -80,6 +83,21 @@ func open(dir string, write bool, fsys blockdev.Filesystem) (_ *File, err error)
 		target: target(data, f.rec.Size, write, fsys),
 		state:  f.rec.state(dir),
 	}, nil
+}
+
+// measurable refuses a file when nothing could show that a cache answers in the disk's place: neither are the disks known,
+// whose counters would tell, nor does the kernel say that direct I/O works on it. Opening with O_DIRECT proves nothing, tmpfs
+// and FUSE allow it too.
+func measurable(data *os.File, fsys blockdev.Filesystem) error {
+	if _, _, ok := blockdev.DirectAlign(int(data.Fd())); ok || len(fsys.Leaves) > 0 {
+		return nil
+	}
+	why := fsys.Why
+	if why == "" {
+		why = "no reason is known"
+	}
+	return fmt.Errorf("%s: %w: the disks below are unknown (%s), and the kernel does not say that direct I/O works there, so that memory might "+
+		"answer in their place; choose another folder", data.Name(), ErrUnsupported, why)
 }
 
 // proveExtents refuses a file in which something was punched out or shared since it was filled.
@@ -107,6 +125,9 @@ func OpenRaw(path string, fs blockdev.Filesystem) (*File, error) {
 }
 
 func openRaw(path string, fsys blockdev.Filesystem) (*File, error) {
+	if err := supported(path, fsys); err != nil {
+		return nil, err
+	}
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}

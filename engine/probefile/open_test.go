@@ -2,6 +2,7 @@ package probefile
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -160,4 +161,21 @@ func TestARawDiskCannotBeWritten(t *testing.T) {
 	if _, err := unix.Pwrite(target.FD, buf, 0); !errors.Is(err, unix.EBADF) {
 		t.Errorf("writing gave %v, want EBADF", err)
 	}
+}
+
+func TestWhatMightBeMemoryIsNeitherFilledNorMeasured(t *testing.T) {
+	// As of an overlay on tmpfs whose upper folder is not visible from here.
+	unknown := blockdev.Filesystem{Type: "overlay", Why: "its upper folder is not visible from here", FreeBytes: 1 << 40, SizeBytes: 1 << 40}
+	dir := mounted(t, "tmpfs", 32)
+	st, err := Prepare(context.Background(), spec(dir), unknown, nil)
+	if !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), unknown.Why) || st.Written != 0 {
+		t.Errorf("Prepare: %d bytes written, %v; want none and ErrUnsupported", st.Written, err)
+	}
+	if _, err := Prepare(context.Background(), spec(dir), roomy(), nil); err != nil { // as if the disks were known
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, false, unknown); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("Open: %v, want ErrUnsupported", err)
+	}
+	must(t, Remove(dir))
 }

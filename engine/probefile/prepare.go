@@ -176,6 +176,9 @@ func (p *preparation) complete(ctx context.Context, f found) error {
 		return err
 	}
 	defer data.Close()
+	if err := measurable(data, p.fsys); err != nil {
+		return err
+	}
 	if err := p.fill(ctx, data); err != nil {
 		if outOfSpace(err) {
 			return p.release(f, err)

@@ -213,10 +213,11 @@ func TestACrashWhileCreatingOrFillingLeavesNothingInTheWay(t *testing.T) {
 	}
 }
 
-func TestPrepareRefusesMemoryAndNetworkWithoutATrace(t *testing.T) {
+func TestPrepareRefusesMemoryNetworkAndCachesWithoutATrace(t *testing.T) {
 	for name, fs := range map[string]blockdev.Filesystem{
 		"memory":  {Type: "tmpfs", Memory: true, FreeBytes: 1 << 40, SizeBytes: 1 << 40},
 		"network": {Type: "nfs4", Network: true, FreeBytes: 1 << 40, SizeBytes: 1 << 40},
+		"cache":   {Type: "ext4", Cached: "the ext4 on loop0 is cached", FreeBytes: 1 << 40, SizeBytes: 1 << 40},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

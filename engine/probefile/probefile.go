@@ -113,6 +113,8 @@ func supported(dir string, fs blockdev.Filesystem) error {
 		return fmt.Errorf("%s: %w: it lives in memory (%s); choose a folder on the disk", dir, ErrUnsupported, fs.Type)
 	case fs.Network:
 		return fmt.Errorf("%s: %w: it lives on the network (%s); choose a folder on a local disk", dir, ErrUnsupported, fs.Type)
+	case fs.Cached != "":
+		return fmt.Errorf("%s: %w: %s", dir, ErrUnsupported, fs.Cached)
 	}
 	return nil
 }

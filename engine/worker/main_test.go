@@ -94,17 +94,40 @@ func diskDir(t *testing.T) string {
 	return ""
 }
 
-// loopDir is a fresh ext4 of its own.
-func loopDir(t *testing.T) string {
+// attach makes a loop device of so many bytes, which does direct I/O on its file or goes through the page cache.
+func attach(t *testing.T, bytes int64, direct bool) (loop, image string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: sudo go test ./engine/worker")
 	}
-	image := filepath.Join(diskDir(t), "image")
+	image = filepath.Join(diskDir(t), "image")
 	must(t, os.WriteFile(image, nil, 0o600))
-	must(t, os.Truncate(image, 320<<20))
+	must(t, os.Truncate(image, bytes))
+	out, err := exec.Command("losetup", "--find", "--show", "--direct-io="+map[bool]string{true: "on", false: "off"}[direct], image).CombinedOutput()
+	if err != nil {
+		t.Skipf("no loop devices here: run as root outside of a container, with util-linux (%v: %s)", err, out)
+	}
+	loop = strings.TrimSpace(string(out))
+	t.Cleanup(func() {
+		if out, err := exec.Command("losetup", "--detach", loop).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	return loop, image
+}
+
+// loopDir is a fresh ext4 of its own.
+func loopDir(t *testing.T) string {
+	t.Helper()
+	loop, _ := attach(t, 320<<20, true)
+	return mounted(t, loop)
+}
+
+// mounted is a fresh ext4 on a loop device.
+func mounted(t *testing.T, loop string) string {
+	t.Helper()
 	dir := t.TempDir()
-	for _, c := range [][]string{{"mkfs.ext4", "-q", image}, {"mount", "-o", "loop", image, dir}} {
+	for _, c := range [][]string{{"mkfs.ext4", "-q", loop}, {"mount", "-t", "ext4", loop, dir}} {
 		if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {
 			t.Skipf("no loop mounts here: run as root outside of a container, with e2fsprogs (%s: %v: %s)", c[0], err, out)
 		}

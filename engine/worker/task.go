@@ -16,6 +16,9 @@ import (
 // smallFiles is the largest file that a task may write which writes no probe file (records and notes), in bytes.
 const smallFiles = 1 << 20
 
+// fillStep is how many bytes Prepare writes between two calls of its beat.
+const fillStep = 1 << 20
+
 // task is one request being answered in the child.
 type task struct {
 	req   Request
@@ -53,6 +56,10 @@ func (t *task) do(ctx context.Context) error {
 		return err
 	}
 	t.reply.Filesystem = &t.fsys
+	if t.fsys.Cached != "" && !t.req.Remove {
+		// The disk's own counters cannot tell either: others' I/Os may hide that ours never got there.
+		return fmt.Errorf("%s: %w: %s", t.req.Dir, probefile.ErrUnsupported, t.fsys.Cached)
+	}
 	switch {
 	case t.req.Inspect:
 		return t.inspect()
@@ -97,12 +104,12 @@ func (t *task) prepare(ctx context.Context) error {
 	if err := limitFileSize(max(limit, smallFiles)); err != nil {
 		return err
 	}
-	first := int64(-1)
+	start := int64(-1)
 	st, err := probefile.Prepare(ctx, spec, t.fsys, func(done, total int64) {
-		if first < 0 {
-			first = done
+		if start < 0 {
+			start = done - fillStep
 		}
-		t.c.moveTo(Beat{Phase: "fill", Done: done, Total: total, Written: done - first})
+		t.c.moveTo(Beat{Phase: "fill", Done: done, Total: total, Written: done - start})
 	})
 	t.reply.File = &st // with an error too: what was written until then must be charged
 	return err
