@@ -115,7 +115,7 @@ func newMonitor(o Options, s *history.Store, a accounts, start Starter, p pace) 
 			return nil, err
 		}
 	}
-	m.change(func() {})
+	m.change(func() { m.showPause(time.Now()) })
 	return m, nil
 }
 
@@ -154,6 +154,7 @@ func (m *Monitor) remember(s *history.Store) error {
 	if m.saved, err = s.Load(); err != nil {
 		return fmt.Errorf("monitor: %w", err)
 	}
+	m.paused = m.saved.Paused
 	err = s.Runs("", time.Now().Add(-48*time.Hour), func(r history.Run) error {
 		m.recent[r.Target] = append(m.recent[r.Target], r)
 		return nil
@@ -201,7 +202,10 @@ func (m *Monitor) Run(ctx context.Context) error {
 		select {
 		case <-tick.C:
 			m.refreshAccounts()
-			m.change(m.watchStore)
+			m.change(func() {
+				m.watchStore()
+				m.showPause(time.Now())
+			})
 		case <-ctx.Done():
 			m.end()
 			return nil

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"log/slog"
 	"maps"
 	"sync"
@@ -24,7 +25,7 @@ type recorder struct {
 	waiting history.Commit
 	dropped int
 	since   time.Time     // of the commit that is under way; zero: none is
-	wake    chan struct{} // a run waits; holds one token
+	wake    chan struct{} // a run, or what a person did, waits; holds one token
 	quit    chan struct{}
 	done    chan struct{}
 }
@@ -33,6 +34,7 @@ type recorder struct {
 type keeper interface {
 	Commit(history.Commit) error
 	Expire(now time.Time) error
+	Runs(target string, since time.Time, each func(history.Run) error) error
 	Path() string
 }
 
@@ -59,7 +61,8 @@ func (r *recorder) add(c history.Commit) {
 	w.Samples = mergeSamples(w.Samples, c.Samples)
 	w.Series = mergeMaps(w.Series, c.Series)
 	w.Marks = mergeMaps(w.Marks, c.Marks)
-	if len(c.Runs) > 0 {
+	w.Paused = cmp.Or(c.Paused, w.Paused)
+	if len(c.Runs)+len(c.Series) > 0 || c.Paused != nil {
 		select {
 		case r.wake <- struct{}{}:
 		default:
@@ -95,7 +98,7 @@ func (r *recorder) commit() {
 	r.mu.Lock()
 	c, dropped := r.waiting, r.dropped
 	r.waiting, r.dropped = history.Commit{}, 0
-	empty := len(c.Runs)+len(c.Samples)+len(c.Series)+len(c.Marks) == 0
+	empty := len(c.Runs)+len(c.Samples)+len(c.Series)+len(c.Marks) == 0 && c.Paused == nil
 	if !empty {
 		r.since = time.Now()
 	}

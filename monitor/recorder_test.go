@@ -39,7 +39,11 @@ type hungStore struct{ free chan struct{} }
 
 func (s hungStore) Commit(history.Commit) error { <-s.free; return nil }
 func (s hungStore) Expire(time.Time) error      { return nil }
-func (s hungStore) Path() string                { return "history.db" }
+func (s hungStore) Runs(string, time.Time, func(history.Run) error) error {
+	<-s.free
+	return nil
+}
+func (s hungStore) Path() string { return "history.db" }
 
 func TestAHungStoreStopsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

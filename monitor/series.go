@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"ssd_exporter/engine"
@@ -108,7 +109,7 @@ func (w *workload) learn(target string, r *history.Run) map[history.Key]history.
 	return changed
 }
 
-// earlierSeries is how many baselines of other fingerprints are kept beside the one in use.
+// earlierSeries is how many baselines of other fingerprints, and replaced ones, are kept beside the one in use.
 const earlierSeries = 4
 
 func withFingerprint(s history.Series, f engine.Fingerprint) history.Series {
@@ -119,16 +120,25 @@ func withFingerprint(s history.Series, f engine.Fingerprint) history.Series {
 		return s
 	}
 	n := history.Series{Fingerprint: f}
-	kept := []history.Series{{Fingerprint: s.Fingerprint, Baseline: s.Baseline}}
-	for _, e := range s.Earlier {
-		if e.Fingerprint == f {
-			n.Baseline = e.Baseline
-		} else {
-			kept = append(kept, e)
+	earlier := s.Earlier
+	for i, e := range earlier {
+		if e.Fingerprint == f && e.Replaced.IsZero() {
+			n.Baseline, n.Since = e.Baseline, e.Since
+			earlier = slices.Delete(slices.Clone(earlier), i, i+1)
+			break
 		}
 	}
-	n.Earlier = kept[:min(len(kept), earlierSeries)]
+	n.Earlier = keptBeside(earlier, s)
 	return n
+}
+
+// keptBeside are the earlier baselines with one more, unless it has learned nothing.
+func keptBeside(earlier []history.Series, old history.Series) []history.Series {
+	old.Earlier = nil
+	if old.Baseline.Runs() > 0 {
+		earlier = append([]history.Series{old}, earlier...)
+	}
+	return earlier[:min(len(earlier), earlierSeries)]
 }
 
 // judgeSeries compares the last measured run with the baselines, once per run: medians are not for every Snapshot.
@@ -169,9 +179,10 @@ func degradation(saved history.Series, s series, r *history.Run) *float64 {
 	return &d
 }
 
-// tailDegradation is the same for the tail of the last measured run, beyond the p99 that saved has learned.
+// tailDegradation is the same for the tail of the last measured run, beyond the p99 that saved has learned. A share beyond the p99
+// of a baseline that was replaced since says nothing.
 func tailDegradation(saved history.Series, s series, r *history.Run) *float64 {
-	if _, ok := saved.Baseline.Centre(); !ok || r == nil || r.Fingerprint != saved.Fingerprint {
+	if _, ok := saved.Baseline.Centre(); !ok || r == nil || r.Fingerprint != saved.Fingerprint || r.Start.Before(saved.Since) {
 		return nil
 	}
 	o := s.of(r)

@@ -32,6 +32,9 @@ func (s *Store) Commit(c Commit) error {
 			for id, marks := range c.Marks {
 				w.put(bucketMarks, diskKey(id), marks)
 			}
+			if c.Paused != nil {
+				w.put(bucketHolds, []byte(keyPaused), c.Paused)
+			}
 			skipped = w.skipped
 			return w.err
 		})

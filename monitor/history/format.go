@@ -20,6 +20,7 @@ import (
 //	          errors, verdict, firmware), else one a day
 //	series    target NUL workload NUL op NUL signal -> seriesRow
 //	marks     disk ID -> Marks
+//	holds     "paused" -> the time until which probing is paused
 //
 // Unknown buckets and unknown JSON keys are left alone and ignored, so that an additive change needs no new version. The
 // version rises when an older program would misread the file; such a file is set aside by it.
@@ -45,13 +46,15 @@ const (
 	bucketReadings = "readings"
 	bucketSeries   = "series"
 	bucketMarks    = "marks"
+	bucketHolds    = "holds"
 
 	keyFormat  = "format"
 	keyVersion = "version"
+	keyPaused  = "paused"
 )
 
 func buckets() []string {
-	return []string{bucketRuns, bucketLast, bucketMeasured, bucketSuccess, bucketSamples, bucketReadings, bucketSeries, bucketMarks}
+	return []string{bucketRuns, bucketLast, bucketMeasured, bucketSuccess, bucketSamples, bucketReadings, bucketSeries, bucketMarks, bucketHolds}
 }
 
 // seriesRow carries its key, so that nothing is ever parsed out of a key.

@@ -96,7 +96,10 @@ type Key struct {
 type Series struct {
 	Fingerprint engine.Fingerprint
 	Baseline    trend.Baseline
-	Earlier     []Series `json:",omitempty"` // of other fingerprints, newest first; taken up again when one comes back
+	Since       time.Time `json:",omitzero"` // when a person accepted or reset it; zero: it is the first
+	Replaced    time.Time `json:",omitzero"` // in Earlier: when a person did away with it, so that it is not taken up again
+	// Earlier baselines, newest first: of other fingerprints, taken up again when one comes back, and replaced ones.
+	Earlier []Series `json:",omitempty"`
 }
 
 // Marks are the high-water marks of one disk's counters, by counter name, and how often each was corrected.
@@ -113,6 +116,7 @@ type Commit struct {
 	Samples []Sample
 	Series  map[Key]Series
 	Marks   map[blockdev.ID]Marks
+	Paused  *time.Time // until when probing is paused; one in the past ends a pause
 }
 
 // State is what a restarted exporter needs: the last run and the last measured run of each workload, when its last clean run
@@ -125,7 +129,8 @@ type State struct {
 	Series   map[Key]Series
 	Marks    map[blockdev.ID]Marks
 
-	Unreadable int // rows that could not be decoded and were left out
+	Paused     time.Time // until when probing is paused; zero or past: it is not
+	Unreadable int       // rows that could not be decoded and were left out
 }
 
 // Take brings the State up to what Load would say after a Commit. It takes the zero State too.
@@ -147,6 +152,9 @@ func (s *State) Take(c Commit) {
 		if sample.Health != nil {
 			s.Samples[sample.Disk] = sample
 		}
+	}
+	if c.Paused != nil {
+		s.Paused = *c.Paused
 	}
 	maps.Copy(s.Series, c.Series)
 	maps.Copy(s.Marks, c.Marks)

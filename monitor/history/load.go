@@ -27,6 +27,11 @@ func (s *Store) Load() (State, error) {
 			})
 			rows(&r, bucketSeries, func(_ []byte, row seriesRow) { st.Series[row.Key] = row.Series })
 			rows(&r, bucketMarks, func(k []byte, m Marks) { st.Marks[blockdev.ID(k)] = m })
+			rows(&r, bucketHolds, func(k []byte, until time.Time) {
+				if string(k) == keyPaused {
+					st.Paused = until
+				}
+			})
 			st.Unreadable = r.bad
 			return r.err
 		})

@@ -53,12 +53,13 @@ func TestEverythingSurvivesAReopen(t *testing.T) {
 		Samples: []Sample{{At: t0, Disk: "M_S", Health: &smart.Health{Wear: smart.Wear{Used: new(0.25)}, Temperatures: map[string]float64{"composite": 40}}}},
 		Series: map[Key]Series{key: {
 			Fingerprint: good.Fingerprint, Baseline: trend.Baseline{Samples: []float64{1, 2}},
-			Earlier: []Series{{Fingerprint: engine.Fingerprint{Engine: engine.Pread}}},
+			Earlier: []Series{{Fingerprint: engine.Fingerprint{Engine: engine.Pread}}, {Replaced: t0}}, Since: t0,
 		}},
 		Marks: map[blockdev.ID]Marks{"M_S": {
 			High: map[string]uint64{"host_written": 1 << 60}, Corrections: map[string]uint64{"host_written": 2},
 			Source: map[string]string{"host_written": "attribute 241"}, Offset: map[string]int64{"host_written": -5},
 		}},
+		Paused: &t0,
 	}
 	if err := s.Commit(c); err != nil {
 		t.Fatal(err)
@@ -73,7 +74,7 @@ func TestEverythingSurvivesAReopen(t *testing.T) {
 	w := [2]string{"data", "read"}
 	want := State{
 		Last: map[[2]string]Run{w: failed}, Measured: map[[2]string]Run{w: contended}, Success: map[[2]string]time.Time{w: t0},
-		Samples: map[blockdev.ID]Sample{"M_S": c.Samples[0]}, Series: c.Series, Marks: c.Marks,
+		Samples: map[blockdev.ID]Sample{"M_S": c.Samples[0]}, Series: c.Series, Marks: c.Marks, Paused: t0,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
