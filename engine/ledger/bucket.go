@@ -18,7 +18,8 @@ const (
 // refill brings the bucket up to now: what was earned since the last refill at the smaller of the old and the new
 // rate (so that a raise does not pay for the past), at most a day's worth, and never beyond perDay in all. A clock
 // that went back earns nothing and starts anew from there, or a clock once set to 2035 would stop all writing until
-// then. It reports whether the change must be kept even if nothing is charged: the bucket began, or went back.
+// then. But when it comes forward again, the time up to where it had been was paid for already: a host without a clock
+// of its own wakes in 1970 at every start, and would earn a day each time. It reports whether the change must be kept even if nothing is charged: the bucket began, or went back.
 func (s *slot) refill(perDay int64, now time.Time) (keep bool) {
 	t := now.UnixNano()
 	elapsed := t - s.refilled
@@ -27,8 +28,12 @@ func (s *slot) refill(perDay int64, now time.Time) (keep bool) {
 		s.tokens, s.fraction = perDay/4, 0
 		keep = true
 	case elapsed < 0:
+		s.latest = max(s.latest, s.refilled)
 		keep = true
 	default:
+		if s.latest != 0 && t >= s.latest {
+			elapsed, s.latest = t-s.latest, 0
+		}
 		rate := perDay
 		if s.perDay >= 0 {
 			rate = min(rate, s.perDay)

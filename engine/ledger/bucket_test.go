@@ -78,6 +78,9 @@ func TestTheClock(t *testing.T) {
 		{name: "a clock that went back refills nothing", ask: -time.Hour, want: 0},
 		{name: "a clock that went back years refills nothing", ask: -3650 * day, want: 0},
 		{name: "after a jump to 2060 and back it refills from there on", spent: []spent{{34 * 365 * day, 2000}, {time.Hour, 0}}, ask: 2 * time.Hour, want: 400 + 100},
+		{name: "a clock that comes forward again earns what lies beyond where it had been", spent: []spent{{-3650 * day, 0}, {time.Hour, 100}}, ask: 2 * time.Hour, want: 100},
+		{name: "a host without a clock earns no day at each of its starts", spent: []spent{{-3650 * day, 0}, {-3649*day - 23*time.Hour, 100}, {time.Minute, 0}, {-3650 * day, 0}, {2 * time.Minute, 0}}, ask: time.Hour, want: 100},
+		{name: "a clock that went back twice is remembered where it was first", spent: []spent{{-time.Hour, 0}, {-2 * time.Hour, 0}}, ask: time.Hour, want: 100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := open(t)

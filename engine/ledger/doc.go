@@ -5,7 +5,7 @@
 //
 //   - A charge is on disk (fdatasync) before the bytes it pays for are written. A crash at any moment keeps it.
 //   - The allowance is a bucket of bytes_per_day that refills evenly over 24 hours. A clock that went back refills
-//     nothing; a jump forward refills one day at most.
+//     nothing, and no time that it goes through twice by jumps; a jump forward refills one day at most.
 //   - A disk seen for the first time starts with a quarter of a day's allowance, so that an exporter restarted in a loop
 //     on a throw-away state folder cannot spend a day's allowance at each start. A record that was lost (both slots
 //     bad) restarts empty.
@@ -38,6 +38,8 @@
 //	 80 24× fills: key of the target (FNV-1a, 8 bytes), seconds since 1970 of the first attempt (4), attempts
 //	        that were never settled (2), 1 while an attempt is not settled (2), size (4) and settled writes (4) in units of 4 KiB
 //	464 24  bytes of those at 56 that are reserved and not settled yet: probe, fill, sweep
-//	488 20  zero
+//	488  8  when the bucket was last refilled before the clock went back, nanoseconds since 1970; 0: the clock has come
+//	        past that again, or never went back
+//	496 12  zero
 //	508  4  CRC-32C of bytes 0 to 507
 package ledger

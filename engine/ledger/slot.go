@@ -17,6 +17,7 @@ const (
 	fillOffset  = 80
 	fillSize    = 24
 	openOffset  = fillOffset + maxFills*fillSize
+	latestOff   = openOffset + 3*8
 	crcOffset   = slotSize - 4
 	fillUnit    = 4096 // bytes
 )
@@ -29,6 +30,7 @@ type slot struct {
 	tokens   int64  // bytes available
 	fraction uint64 // of a byte, in units of 1/day
 	refilled int64  // Unix nanoseconds; 0: the bucket has not begun
+	latest   int64  // Unix nanoseconds of the last refill before the clock went back; 0: it has come past that again
 	perDay   int64  // last asked with; -1: never
 	written  [3]int64
 	open     [3]int64 // of written: reserved and not settled
@@ -74,6 +76,7 @@ func (s slot) encode() []byte {
 	for i, o := range s.open {
 		le.PutUint64(b[openOffset+8*i:], uint64(o))
 	}
+	le.PutUint64(b[latestOff:], uint64(s.latest))
 	for i, f := range s.fills {
 		e := b[fillOffset+i*fillSize:]
 		le.PutUint64(e, f.key)
@@ -102,9 +105,10 @@ func decode(b []byte) (slot, error) {
 		tokens:   int64(le.Uint64(b[24:])),
 		fraction: le.Uint64(b[32:]),
 		refilled: int64(le.Uint64(b[40:])),
+		latest:   int64(le.Uint64(b[latestOff:])),
 		perDay:   int64(le.Uint64(b[48:])),
 	}
-	if n > maxFills || s.fraction >= uint64(day) || s.perDay < -1 || s.refilled < 0 || s.seq == math.MaxUint64 {
+	if n > maxFills || s.fraction >= uint64(day) || s.perDay < -1 || s.refilled < 0 || s.latest < 0 || s.seq == math.MaxUint64 {
 		return slot{}, errBadSlot
 	}
 	for i := range s.written {

@@ -11,7 +11,7 @@ import (
 )
 
 func fullSlot() slot {
-	s := slot{seq: 7, tokens: -3, fraction: uint64(day) - 1, refilled: at(0).UnixNano(), perDay: 2e9, written: [3]int64{1, 2, 3}}
+	s := slot{seq: 7, tokens: -3, fraction: uint64(day) - 1, refilled: at(0).UnixNano(), latest: at(1).UnixNano(), perDay: 2e9, written: [3]int64{1, 2, 3}}
 	for i := range maxFills {
 		s.fills = append(s.fills, fill{key: uint64(i) << 60, first: uint32(i), deaths: uint16(i), open: i%2 == 0, size: 1 << 31, written: 9})
 	}
