@@ -121,7 +121,7 @@ func (m *Monitor) AcceptBaseline(ctx context.Context, target, name string) ([]Ba
 	if err != nil {
 		return nil, err
 	}
-	return m.changeBaselines(target, name, func(w *workload, now time.Time) (map[series]history.Series, BaselineChange) {
+	return m.changeBaselines(ctx, target, name, func(w *workload, now time.Time) (map[series]history.Series, BaselineChange) {
 		newest := sameKind(runs[w.Name])
 		change := BaselineChange{Target: target, Workload: w.Name, Runs: len(newest)}
 		if len(newest) < trend.MinRuns {
@@ -146,9 +146,9 @@ func (m *Monitor) AcceptBaseline(ctx context.Context, target, name string) ([]Ba
 }
 
 // ResetBaseline forgets what a workload is compared with, and learns anew from its next clean runs; of all workloads of the target
-// when name is "". What it replaces is kept beside. The error is ErrUnknown.
-func (m *Monitor) ResetBaseline(target, name string) ([]BaselineChange, error) {
-	return m.changeBaselines(target, name, func(w *workload, now time.Time) (map[series]history.Series, BaselineChange) {
+// when name is "". What it replaces is kept beside. The error is ErrUnknown, or says that it is not stored.
+func (m *Monitor) ResetBaseline(ctx context.Context, target, name string) ([]BaselineChange, error) {
+	return m.changeBaselines(ctx, target, name, func(w *workload, now time.Time) (map[series]history.Series, BaselineChange) {
 		change := BaselineChange{Target: target, Workload: w.Name}
 		begun := map[series]history.Series{}
 		for s, old := range w.series {
@@ -164,7 +164,7 @@ func (m *Monitor) ResetBaseline(target, name string) ([]BaselineChange, error) {
 }
 
 // changeBaselines puts new series in place of old ones, stores them and says who did what.
-func (m *Monitor) changeBaselines(target, name string, decide func(*workload, time.Time) (map[series]history.Series, BaselineChange)) ([]BaselineChange, error) {
+func (m *Monitor) changeBaselines(ctx context.Context, target, name string, decide func(*workload, time.Time) (map[series]history.Series, BaselineChange)) ([]BaselineChange, error) {
 	if err := m.known(target, name); err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (m *Monitor) changeBaselines(target, name string, decide func(*workload, ti
 			m.record(history.Commit{Series: changed})
 		}
 	})
-	return all, nil
+	return all, m.remembered(ctx)
 }
 
 // known says which target or workload there is none of, and which there are.

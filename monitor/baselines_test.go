@@ -95,7 +95,7 @@ func TestAcceptIsStoredAtOnce(t *testing.T) {
 		if _, err := b.m.AcceptBaseline(context.Background(), "data", "read_1m_q2"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.m.ResetBaseline("data", "cold_4k_q1"); err != nil {
+		if _, err := b.m.ResetBaseline(context.Background(), "data", "cold_4k_q1"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -120,7 +120,7 @@ func TestResetLearnsAnew(t *testing.T) {
 		b.run()
 		b.wait(24 * time.Hour)
 		before := b.baseline("mixed80_4k_q4", "all", "rate")
-		changes, err := b.m.ResetBaseline("data", "read_4k_q1")
+		changes, err := b.m.ResetBaseline(context.Background(), "data", "read_4k_q1")
 		if err != nil || len(changes) != 1 || changes[0].Kept != "" {
 			t.Fatalf("%+v, %v", changes, err)
 		}
@@ -137,7 +137,7 @@ func TestResetLearnsAnew(t *testing.T) {
 		if s := b.baseline("read_4k_q1", "all", "rate"); s.Runs != 12 || !near(s.Baseline, 2000) || !near(s.Degradation, 0) {
 			t.Errorf("three hours later: %+v", s)
 		}
-		if again, err := b.m.ResetBaseline("data", ""); err != nil || len(again) != len(Light()) {
+		if again, err := b.m.ResetBaseline(context.Background(), "data", ""); err != nil || len(again) != len(Light()) {
 			t.Errorf("%+v, %v", again, err)
 		}
 		b.stop()
@@ -177,7 +177,7 @@ func TestBaselinesOfNothing(t *testing.T) {
 		}
 		for _, c := range [][2]string{{"nowhere", ""}, {"data", "write_2m"}} {
 			_, errAccept := b.m.AcceptBaseline(context.Background(), c[0], c[1])
-			_, errReset := b.m.ResetBaseline(c[0], c[1])
+			_, errReset := b.m.ResetBaseline(context.Background(), c[0], c[1])
 			for _, err := range []error{errAccept, errReset} {
 				if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "there are: data") && !strings.Contains(err.Error(), "read_4k_q1, cold_4k_q1") {
 					t.Errorf("%v", err)
@@ -188,7 +188,7 @@ func TestBaselinesOfNothing(t *testing.T) {
 		if err != nil || slices.ContainsFunc(changes, func(c BaselineChange) bool { return c.Kept == "" }) {
 			t.Errorf("%+v, %v", changes, err)
 		}
-		changes, err = b.m.ResetBaseline("data", "read_4k_q1")
+		changes, err = b.m.ResetBaseline(context.Background(), "data", "read_4k_q1")
 		if err != nil || len(changes) != 1 || changes[0].Kept == "" {
 			t.Errorf("%+v, %v", changes, err)
 		}

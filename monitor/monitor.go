@@ -314,6 +314,17 @@ func (m *Monitor) record(c history.Commit) {
 	}
 }
 
+// remembered waits until what a person has just changed is stored: a kill or a power cut right after the answer must not undo it.
+func (m *Monitor) remembered(ctx context.Context) error {
+	if m.recorder == nil {
+		return nil
+	}
+	if err := m.recorder.await(ctx); err != nil {
+		return fmt.Errorf("it is in force, but a restart would forget it, since it is not stored: %w", err)
+	}
+	return nil
+}
+
 // watchStore notes a commit that does not end.
 func (m *Monitor) watchStore() {
 	if m.recorder == nil {

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 const MostPause = 30 * 24 * time.Hour
 
 // Pause starts no run for so long, above 0 and at most MostPause, also over restarts; one that goes on comes to its end. It
-// replaces an earlier pause. S.M.A.R.T. is read all the same.
-func (m *Monitor) Pause(d time.Duration) (until time.Time, err error) {
+// replaces an earlier pause. S.M.A.R.T. is read all the same. With the time and an error it is in force, but not stored.
+func (m *Monitor) Pause(ctx context.Context, d time.Duration) (until time.Time, err error) {
 	if d <= 0 || d > MostPause {
 		return time.Time{}, fmt.Errorf("a pause of %v is not possible; accepted: above 0 and up to %d days", d, MostPause/(24*time.Hour))
 	}
@@ -22,11 +23,11 @@ func (m *Monitor) Pause(d time.Duration) (until time.Time, err error) {
 		m.showPause(time.Now())
 		m.record(history.Commit{Paused: &until})
 	})
-	return until, nil
+	return until, m.remembered(ctx)
 }
 
 // Resume ends a pause; what it has put off is due at the next pass. It says whether there was one.
-func (m *Monitor) Resume() (was bool) {
+func (m *Monitor) Resume(ctx context.Context) (was bool, err error) {
 	m.change(func() {
 		now := time.Now().Round(0)
 		if was = m.paused.After(now); !was {
@@ -39,7 +40,7 @@ func (m *Monitor) Resume() (was bool) {
 		m.showPause(now)
 		m.record(history.Commit{Paused: &now})
 	})
-	return was
+	return was, m.remembered(ctx)
 }
 
 // Paused is until when no run is started; zero when that is not so.

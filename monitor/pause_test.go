@@ -1,6 +1,8 @@
 package monitor
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,7 +14,7 @@ func TestAPauseStopsRunsAndNothingElse(t *testing.T) {
 		b := newBench(t)
 		b.begin(0)
 		b.wait(3 * time.Hour)
-		until, err := b.m.Pause(2 * time.Hour)
+		until, err := b.m.Pause(context.Background(), 2*time.Hour)
 		if err != nil || !until.Equal(time.Now().Add(2*time.Hour)) || !b.m.Paused().Equal(until) {
 			t.Fatalf("until %v, %v", until, err)
 		}
@@ -59,13 +61,16 @@ func TestResumeEndsAPause(t *testing.T) {
 		b := newBench(t, quietSmart)
 		b.begin(0)
 		b.wait(3 * time.Hour)
-		if _, err := b.m.Pause(48 * time.Hour); err != nil {
+		if _, err := b.m.Pause(context.Background(), 48*time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		b.wait(90 * time.Minute)
 		ran := len(b.world.ran(""))
-		if !b.m.Resume() || b.m.Resume() {
-			t.Error("there was one pause to end")
+		if was, err := b.m.Resume(context.Background()); !was || err != nil {
+			t.Error("there was a pause to end", err)
+		}
+		if was, err := b.m.Resume(context.Background()); was || err != nil {
+			t.Error("it was ended twice", err)
 		}
 		b.wait(16 * time.Minute)
 		if n := len(b.world.ran("")) - ran; n < 8 {
@@ -84,12 +89,56 @@ func TestAPauseHasBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		for _, d := range []time.Duration{0, -time.Hour, MostPause + 1} {
-			if _, err := b.m.Pause(d); err == nil {
+			if _, err := b.m.Pause(context.Background(), d); err == nil {
 				t.Errorf("%v was accepted", d)
 			}
 		}
 		if !b.m.Paused().IsZero() {
 			t.Error("paused")
 		}
+	})
+}
+
+// What a person has done is answered for once it is stored, or the answer says that it is not.
+func TestWhatAPersonDoesIsStoredBeforeTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, quietSmart)
+		b.begin(0)
+		b.wait(3 * time.Hour)
+		until, err := b.m.Pause(context.Background(), time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st, err := b.store.Load(); err != nil || !st.Paused.Equal(until) {
+			t.Errorf("stored: paused until %v, %v", st.Paused, err)
+		}
+		if _, err := b.m.ResetBaseline(context.Background(), "data", "read_4k_q1"); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := b.store.Load(); err != nil || st.Series[series{"all", signalRate}.key("data", "read_4k_q1")].Since.IsZero() {
+			t.Errorf("the reset is not stored: %v", err)
+		}
+		b.stop()
+		b.closeStore()
+	})
+}
+
+func TestWhatCannotBeStoredIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, quietSmart)
+		s := hungStore{make(chan struct{})}
+		b.m.recorder = newRecorder(s, b.m.log, b.m.pace, func(string) {})
+		b.run()
+		b.wait(time.Hour)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if until, err := b.m.Pause(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "it is in force, but a restart would forget it") {
+			t.Errorf("paused until %v: %v", until, err)
+		}
+		if b.m.Paused().IsZero() {
+			t.Error("the pause is not in force")
+		}
+		close(s.free)
+		b.stop()
 	})
 }

@@ -2,6 +2,8 @@ package monitor
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
@@ -24,6 +26,10 @@ type recorder struct {
 	mu      sync.Mutex
 	waiting history.Commit
 	dropped int
+	added   uint64        // changes, ever
+	stored  uint64        // of these, as far as the store has taken or refused them
+	failed  error         // of the last commit
+	changed chan struct{} // closed and replaced when stored has moved
 	since   time.Time     // of the commit that is under way; zero: none is
 	wake    chan struct{} // a run, or what a person did, waits; holds one token
 	quit    chan struct{}
@@ -44,7 +50,7 @@ const waitingRuns = 1000
 func newRecorder(s keeper, log *slog.Logger, p pace, tell func(string)) *recorder {
 	return &recorder{
 		store: s, log: log, pace: p, tell: tell,
-		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}), changed: make(chan struct{}),
 	}
 }
 
@@ -53,6 +59,7 @@ func (r *recorder) add(c history.Commit) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w := &r.waiting
+	r.added++
 	w.Runs = append(w.Runs, c.Runs...)
 	if n := len(w.Runs) - waitingRuns; n > 0 {
 		w.Runs = append([]history.Run(nil), w.Runs[n:]...)
@@ -96,7 +103,7 @@ func (r *recorder) loop() {
 
 func (r *recorder) commit() {
 	r.mu.Lock()
-	c, dropped := r.waiting, r.dropped
+	c, dropped, added := r.waiting, r.dropped, r.added
 	r.waiting, r.dropped = history.Commit{}, 0
 	empty := len(c.Runs)+len(c.Samples)+len(c.Series)+len(c.Marks) == 0 && c.Paused == nil
 	if !empty {
@@ -111,13 +118,35 @@ func (r *recorder) commit() {
 	}
 	err := r.store.Commit(c)
 	r.mu.Lock()
-	r.since = time.Time{}
+	r.since, r.stored, r.failed = time.Time{}, added, err
+	close(r.changed)
+	r.changed = make(chan struct{})
 	r.mu.Unlock()
 	if err != nil {
 		r.tell("history is not stored: " + err.Error())
 		return
 	}
 	r.tell("")
+}
+
+// await waits until the store has taken what was added so far; the error says that it has not.
+func (r *recorder) await(ctx context.Context) error {
+	r.mu.Lock()
+	want := r.added
+	r.mu.Unlock()
+	for {
+		r.mu.Lock()
+		stored, failed, changed := r.stored, r.failed, r.changed
+		r.mu.Unlock()
+		if stored >= want {
+			return failed
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not answer, its disk may hang: %w", r.store.Path(), ctx.Err())
+		}
+	}
 }
 
 // late says since when a commit has been under way, when that is longer than it may take; the store's disk hangs then.

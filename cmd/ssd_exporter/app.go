@@ -46,6 +46,8 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
 	a.addProbe()
 	a.addSmart()
 	a.addConfig()
+	a.addBaseline()
+	a.addPause()
 	a.addAssets()
 	return a
 }

@@ -52,6 +52,7 @@ func (s *service) run(ctx context.Context, st *state, hup <-chan os.Signal) erro
 	s.server.serve(h)
 	go metrics.KeepFresh(ctx)
 	s.log.Info("ssd_exporter is up", "version", version.Version, "state", o.StateDir, "targets", len(o.Targets))
+	defer s.openControl(o.StateDir)()
 	go reloadOn(hup, s.reloader, ctx.Done())
 
 	monCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -43,19 +43,19 @@ func (f *fake) AcceptBaseline(_ context.Context, target, workload string) ([]mon
 	return []monitor.BaselineChange{{Target: target, Workload: "read", Runs: 24}, {Target: target, Workload: "write", Kept: "too few"}}, f.err
 }
 
-func (f *fake) ResetBaseline(target, workload string) ([]monitor.BaselineChange, error) {
+func (f *fake) ResetBaseline(_ context.Context, target, workload string) ([]monitor.BaselineChange, error) {
 	f.asked = append(f.asked, "reset "+target+" "+workload)
 	return nil, f.err
 }
 
-func (f *fake) Pause(d time.Duration) (time.Time, error) {
+func (f *fake) Pause(_ context.Context, d time.Duration) (time.Time, error) {
 	f.asked = append(f.asked, "pause "+d.String())
 	return time.Unix(5000, 0).UTC(), f.err
 }
 
-func (f *fake) Resume() bool {
+func (f *fake) Resume(context.Context) (bool, error) {
 	f.asked = append(f.asked, "resume")
-	return true
+	return true, f.err
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

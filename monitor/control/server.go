@@ -21,9 +21,9 @@ import (
 type Service interface {
 	Baselines() []monitor.BaselineState
 	AcceptBaseline(ctx context.Context, target, workload string) ([]monitor.BaselineChange, error)
-	ResetBaseline(target, workload string) ([]monitor.BaselineChange, error)
-	Pause(d time.Duration) (until time.Time, err error)
-	Resume() (was bool)
+	ResetBaseline(ctx context.Context, target, workload string) ([]monitor.BaselineChange, error)
+	Pause(ctx context.Context, d time.Duration) (until time.Time, err error)
+	Resume(ctx context.Context) (was bool, err error)
 }
 
 // Server answers on the socket of a state folder.
@@ -144,19 +144,20 @@ func (c *Server) handler() http.Handler {
 		changes, err := c.service.AcceptBaseline(ctx, w.Target, w.Workload)
 		return changesAnswer{changesOf(changes)}, err
 	}))
-	mux.Handle("POST "+pathReset, answer(func(_ context.Context, w which) (any, error) {
-		changes, err := c.service.ResetBaseline(w.Target, w.Workload)
+	mux.Handle("POST "+pathReset, answer(func(ctx context.Context, w which) (any, error) {
+		changes, err := c.service.ResetBaseline(ctx, w.Target, w.Workload)
 		return changesAnswer{changesOf(changes)}, err
 	}))
-	mux.Handle("POST "+pathPause, answer(func(_ context.Context, p pause) (any, error) {
+	mux.Handle("POST "+pathPause, answer(func(ctx context.Context, p pause) (any, error) {
 		if !(p.Seconds > 0 && p.Seconds <= monitor.MostPause.Seconds()) { // NaN too
 			return nil, fmt.Errorf("a pause of %v seconds is not possible; accepted: above 0 and up to %v", p.Seconds, monitor.MostPause.Seconds())
 		}
-		until, err := c.service.Pause(time.Duration(p.Seconds * float64(time.Second)))
+		until, err := c.service.Pause(ctx, time.Duration(p.Seconds*float64(time.Second)))
 		return pauseAnswer{until}, err
 	}))
-	mux.Handle("POST "+pathResume, answer(func(context.Context, struct{}) (any, error) {
-		return resumeAnswer{c.service.Resume()}, nil
+	mux.Handle("POST "+pathResume, answer(func(ctx context.Context, _ struct{}) (any, error) {
+		was, err := c.service.Resume(ctx)
+		return resumeAnswer{was}, err
 	}))
 	return mux
 }
