@@ -170,13 +170,18 @@ func cost(d *monitor.DiskState) []fact {
 		}
 	}
 	if d.Budget != nil {
-		text := size(d.Budget.Remaining) + " of " + size(d.Budget.PerDay) + " a day left"
-		if d.Budget.PerDay == 0 {
-			text = "no writing at all"
-		}
-		facts = append(facts, fact{Name: "Allowance for probes", Value: text})
+		facts = append(facts, fact{Name: "Allowance for probes", Value: allowance(d.Budget)})
 	}
 	return facts
+}
+
+// allowance is told as a level and a rate, since it fills up evenly: "55 MB of 1.4 GB a day left" would say that the rest was
+// written today.
+func allowance(b *ledger.Account) string {
+	if b.PerDay == 0 {
+		return "no writing at all"
+	}
+	return size(b.Remaining) + " now, and " + size(b.PerDay) + " a day"
 }
 
 func diskName(d *monitor.DiskState) string {

@@ -87,7 +87,7 @@ func TestHealthyHost(t *testing.T) {
 		// the disk
 		"Widget SSD 990", "Widget_SSD_990_S000", "12.5 % of its rated life used", `<meter min="0" max="1"`, `value="0.125"`, "says nvme percentage used",
 		"60 TB (5 % of the 1.2 PB it is rated for)", "90 TB", "81 TB", "1.35", "41 °C (1: 44 °C)", "375 days", "2.0 TB", "1 minute ago, from native",
-		"Written by probes", "5.0 MB", "Written to fill probe files", "1.1 GB", "1.7 GB of 2.0 GB a day left",
+		"Written by probes", "5.0 MB", "Written to fill probe files", "1.1 GB", "1.7 GB now, and 2.0 GB a day",
 		// the target
 		"idle until the next run", "ext4 on /dev/nvme0n1p2", "1.0 GiB", "1.02 times as long to read as fresh data (36 hours old)",
 		"90 success", "3 busy, 1 read only", "4.0 KiB random read 80 / write 20, 4 outstanding", "4.0 KiB random read, 1 outstanding, old data",
@@ -208,7 +208,7 @@ func TestTheSmallestAllowanceOfATargetCounts(t *testing.T) {
 	s.Targets[0].Disks = append(s.Targets[0].Disks, second.ID)
 	_, targets, _ := strings.Cut(pageOf(t, s), "<h2>Speed</h2>")
 	targets, _, _ = strings.Cut(targets, "<h2>Disks</h2>")
-	contains(t, targets, "250 MB of 2.0 GB a day left")
+	contains(t, targets, "250 MB now, and 2.0 GB a day")
 }
 
 func TestASkipBeforeTheLastRunIsHistory(t *testing.T) {

@@ -150,7 +150,7 @@ func countWords[K ~string](counts map[K]uint64) string {
 	return strings.Join(parts, ", ")
 }
 
-// budget is what may still be written today to the disks of a target: the smallest of them decides.
+// budget is what may still be written to the disks of a target: the smallest of them decides.
 func budget(t *monitor.TargetState, disks []monitor.DiskState) string {
 	var least *monitor.DiskState
 	for i := range disks {
@@ -162,7 +162,7 @@ func budget(t *monitor.TargetState, disks []monitor.DiskState) string {
 	if least == nil {
 		return ""
 	}
-	return size(least.Budget.Remaining) + " of " + size(least.Budget.PerDay) + " a day left"
+	return allowance(least.Budget)
 }
 
 func diskList(t *monitor.TargetState, names map[blockdev.ID]string) string {
