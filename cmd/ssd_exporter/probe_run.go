@@ -26,6 +26,7 @@ type probing struct {
 	raw       bool             // the target is a disk, not a folder
 	found     *probefile.State // the probe file that was there before; nil: none
 	file      *probefile.State // the one that is measured; nil on a raw disk
+	made      bool             // this command has written the file, or begun to
 	fill      int64            // bytes that still have to be written to it
 	account   *writeAccount
 	progress  *progress
@@ -68,7 +69,11 @@ func (p *probing) run(ctx context.Context) error {
 func (p *probing) work(ctx context.Context) (all []measured, err error) {
 	if !p.raw {
 		if p.found == nil && !p.flags.keepFile {
-			defer func() { err = errors.Join(err, p.remove(ctx)) }()
+			defer func() {
+				if p.made {
+					err = errors.Join(err, p.remove(ctx))
+				}
+			}()
 		}
 		if err := p.prepare(ctx); err != nil {
 			return nil, err
@@ -122,6 +127,8 @@ func (p *probing) prepare(ctx context.Context) error {
 	written := p.written(err, p.fill)
 	if reply.File != nil {
 		written = reply.File.Written
+		// Only then: a service may have made it since we looked, and needs it.
+		p.made = written > 0
 	}
 	if serr := charged.settle(written); serr != nil {
 		err = errors.Join(err, serr)

@@ -18,9 +18,10 @@ import (
 	"ssd_exporter/web"
 )
 
-// Time that ending may take: the monitor aborts its probes, then open requests finish.
+// Time that ending may take: the monitor aborts its probes (it gives up on a hung one after four seconds), then open
+// requests finish.
 const (
-	stopMonitor = 4 * time.Second
+	stopMonitor = 6 * time.Second
 	stopServer  = time.Second
 )
 
