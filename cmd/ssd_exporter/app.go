@@ -19,6 +19,7 @@ type app struct {
 	stdout, stderr io.Writer
 	kingpin        *kingpin.Application
 	commands       []command
+	letGo          func() // from here on a signal ends the process at once, and the context of the command is done
 
 	configFile string
 	stateDir   string
@@ -27,7 +28,7 @@ type app struct {
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, letGo: func() {}}
 	k := kingpin.New("ssd_exporter", "Tells Prometheus whether every SSD of this host is still as fast as it was, and how much life is left.")
 	k.UsageWriter(stdout).ErrorWriter(stderr).UsageTemplate(usage).Version(version.Print("ssd_exporter"))
 	k.HelpFlag.Short('h')

@@ -58,6 +58,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	a.letGo = stop
 	context.AfterFunc(ctx, stop) // the second signal is the default one: it ends the process
 	for _, c := range a.commands {
 		if c.clause.FullCommand() == selected {

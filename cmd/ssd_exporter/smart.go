@@ -97,6 +97,7 @@ func (a *app) printer(output string) printer {
 
 // fromFiles reads reports of files in order. A file that cannot be opened does not keep the others from being shown.
 func (a *app) fromFiles(files []string, each func(report) error) error {
+	a.letGo() // a pipe may have no writer, and standard input be a keyboard; nothing is to be put in order
 	var errs []error
 	for _, name := range files {
 		if err := a.fromFile(name, each); err != nil {
