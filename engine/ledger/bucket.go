@@ -116,7 +116,7 @@ func (s *slot) takeFill(key uint64, bytes int64, now time.Time, mine bool) error
 	case f.open && mine:
 		return fmt.Errorf("a fill of this target is under way: %w", ErrBudget)
 	case f.size > 0 && f.written >= f.size:
-		return fmt.Errorf("the probe file of this target was filled within 30 days; again from %s UTC on: %w", again, ErrBudget)
+		return fmt.Errorf("the probe file of this target was filled within 30 days; put that file back where it was, or wait until %s UTC, when it is made again: %w", again, ErrBudget)
 	case f.deaths > fillDeaths:
 		return fmt.Errorf("%d processes ended while they filled the probe file of this target; again from %s UTC on: %w",
 			f.deaths, again, ErrBudget)

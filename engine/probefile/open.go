@@ -107,7 +107,7 @@ func (d *folder) proveExtents(data *os.File, r record) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", data.Name(), err)
 	case reason != "":
-		return d.refuse(DataName, reason, "exclude the folder from snapshots and deduplication, and delete it to have it made again")
+		return d.refuse(DataName, reason, "exclude the folder from snapshots and deduplication, and delete it to have it made again, at most once in 30 days")
 	case !known && r.Extents == extentsVerified:
 		return d.refuse(DataName, "its extents can no longer be verified", "delete the folder to have it made again")
 	}
