@@ -34,6 +34,20 @@ type answer struct {
 	gone  chan struct{} // stuck only: closed once it has ended after all
 }
 
+// orderly says that the child itself told how it ended.
+func (a answer) orderly() bool {
+	return a.reply.Final && (a.reply.Error == nil || a.reply.Error.Kind != worker.Crashed)
+}
+
+// lastWritten is what the child's last sign of life says it had written, nothing when there was none: it failed before its first
+// I/O then.
+func (a answer) lastWritten() int64 {
+	if a.beat == nil {
+		return 0
+	}
+	return a.beat.Written
+}
+
 // supervise stays with a child until it has answered and is gone, or until it is past all help. It never waits without limit.
 func supervise(ctx context.Context, c Child, p patience, onBeat func(worker.Beat)) answer {
 	s := supervision{child: c, patience: p, onBeat: onBeat, limit: time.NewTimer(p.open)}

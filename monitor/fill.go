@@ -112,16 +112,14 @@ func (t *target) showFill() func(worker.Beat) {
 	}
 }
 
-// filled is what a fill wrote. Of one whose child died without a word, all but a block counts: nearly the whole charge stays,
-// yet the ledger sees a fill that was cut short and lets it be continued.
+// filled is what a fill wrote. Of one whose child died without a word, all but a block counts, since its last sign of life is
+// older than its last write: nearly the whole charge stays, yet the ledger sees a fill that was cut short and lets it be continued.
 func filled(a answer, size int64) int64 {
 	switch {
 	case a.reply.File != nil:
 		return a.reply.File.Written
-	case a.beat != nil:
-		return min(a.beat.Written, size)
-	case a.reply.Final && a.reply.Error != nil && a.reply.Error.Kind != worker.Crashed:
-		return 0
+	case a.orderly():
+		return min(a.lastWritten(), size)
 	default:
 		return size - block4k
 	}

@@ -74,7 +74,7 @@ type pace struct {
 func defaultPace() pace {
 	return pace{
 		publish: 15 * time.Second, retry: time.Minute, retryMost: 15 * time.Minute,
-		inspect: 10 * time.Second, open: time.Minute, fillIdle: time.Minute, commandWait: 45 * time.Second, firstPollWait: 25 * time.Second,
+		inspect: 10 * time.Second, open: time.Minute, fillIdle: 15 * time.Second, commandWait: 45 * time.Second, firstPollWait: 25 * time.Second,
 		flush: 5 * time.Minute, commit: 10 * time.Second, shutdown: 5 * time.Second,
 	}
 }

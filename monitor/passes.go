@@ -139,6 +139,10 @@ func (t *target) inspect(ctx context.Context) bool {
 		t.refuseAll(refuse(SkipUnfinished, "%s does not answer: the disk or file system hangs", t.options.Dir))
 		return false
 	case a.reply.Error != nil:
+		if fs := a.reply.Filesystem; fs != nil { // a place that cannot be probed has its disks all the same
+			t.m.knowLeaves(fs)
+			t.m.change(func() { t.fs, t.file, t.ready = fs, nil, false })
+		}
 		t.refuseAll(refusalOf(a.reply.Error))
 		return false
 	case a.reply.Filesystem == nil:

@@ -117,15 +117,14 @@ func (p *probe) reserve(ctx context.Context) (reservation, *refusal) {
 	return res, nil
 }
 
-// written is what the run wrote, by the best witness: the result, the last sign of life, or else all that was reserved.
+// written is what the run wrote: what its child says at its end, or else all that was reserved. The last sign of life of a
+// child that was killed is no witness: up to 100 ms of writes came after it.
 func (p *probe) written(a answer) int64 {
 	switch {
 	case a.reply.Result != nil:
 		return a.reply.Result.Written
-	case a.beat != nil:
-		return a.beat.Written
-	case a.reply.Final && a.reply.Error != nil && a.reply.Error.Kind != worker.Crashed:
-		return 0 // it says that it failed before the first I/O
+	case a.orderly():
+		return a.lastWritten()
 	default:
 		return p.workload.MaxWritten()
 	}

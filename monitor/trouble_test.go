@@ -154,7 +154,7 @@ func TestHowRunsEnd(t *testing.T) {
 		}, ending{history.Failed, "refused", false, half}}, // the last beat said half
 		"crashed": {func(engine.Workload) worker.Reply {
 			return worker.Reply{Error: &worker.Error{Kind: worker.Crashed, Message: "killed"}}
-		}, ending{history.Failed, "crashed", false, half}},
+		}, ending{history.Failed, "crashed", false, all}}, // it wrote on for up to 100 ms after the last beat
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
