@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -134,6 +135,37 @@ func TestTheLastSuccessIsNotForgotten(t *testing.T) {
 		}
 		b.stop()
 		b.closeStore()
+	})
+}
+
+// A host probes at its own minute for as long as it lives, whenever it was started; another host has another minute.
+func TestThePhaseOutlivesRestarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, quietSmart)
+		minutes := map[string]map[time.Duration]bool{}
+		for _, start := range []struct {
+			host  string
+			pause time.Duration
+		}{{"one", 0}, {"one", 7 * time.Minute}, {"one", 3*time.Hour + 11*time.Second}, {"two", time.Minute}} {
+			b.opts.Host = start.host
+			b.world.change(func() { b.world.free = make(chan struct{}) })
+			b.begin(start.pause)
+			b.wait(2 * time.Minute) // the first pass comes when it comes
+			if minutes[start.host] == nil {
+				minutes[start.host] = map[time.Duration]bool{}
+			}
+			ran := len(b.world.ran("read_4k_q1"))
+			b.wait(2 * time.Hour)
+			for _, e := range b.world.ran("read_4k_q1")[ran:] {
+				minutes[start.host][e.begin.Sub(e.begin.Truncate(15*time.Minute)).Truncate(5*time.Second)] = true
+			}
+			b.stop()
+			b.closeStore()
+			b.store = nil
+		}
+		if one, two := minutes["one"], minutes["two"]; len(one) != 1 || len(two) != 1 || maps.Equal(one, two) {
+			t.Errorf("host one probes at %v past a quarter of an hour, host two at %v", one, two)
+		}
 	})
 }
 
