@@ -190,7 +190,7 @@ func costRows() []Row {
 		},
 		{
 			Name: "ssd_probe_write_budget_remaining_bytes", Kind: Gauge, Scope: Disk,
-			Help: "Bytes of the budget that are left now.",
+			Help: "Bytes that may be written now; they grow again over the day, up to ssd_probe_write_budget_bytes.",
 			yield: onDisk(func(d *monitor.DiskState, out sink) {
 				if d.Budget != nil {
 					out.value(float64(d.Budget.Remaining))

@@ -111,6 +111,7 @@ type Fingerprint struct {
 	Chunk     int
 	Scheduler string // of the leaf, when there is exactly one
 	IOPrio    string // "idle", "best-effort", …
+	Disks     string // what was measured; for the caller to fill in, who knows disks by more than their kernel names
 }
 
 // Why a run ended; the values of Result.Stopped.

@@ -72,11 +72,11 @@ func (g Guards) atRest(fs *blockdev.Filesystem, leaves []leafDisk, writes bool, 
 	raw := fs.Type == "" // a disk itself, which is only read and may well be write-protected
 	switch {
 	case fs.ReadOnly && !raw:
-		return refuse(SkipReadOnly, "%s is mounted read-only", fs.MountPoint)
+		return refuse(SkipReadOnly, "%s is mounted read-only: see the kernel log for why, and remount it", fs.MountPoint)
 	case fs.Rebuild:
 		return refuse(SkipRebuilding, "the array below is rebuilding or being checked")
 	case writes && fs.SizeBytes > 0 && fs.FreeBytes < fs.SizeBytes/50:
-		return refuse(SkipNoSpace, "less than 2 %% of %s is free", fs.MountPoint)
+		return refuse(SkipNoSpace, "less than 2 %% of %s is free: nothing is written until there is more, reads go on", fs.MountPoint)
 	case g.Battery && blockdev.OnBattery(roots):
 		return refuse(SkipBattery, "the machine runs on its battery")
 	}

@@ -158,6 +158,7 @@ func (p *probe) run(start time.Time, took time.Duration, a answer, j judgement) 
 	r.Contended = r.Contended || j.reason == string(AbortForeignIO)
 	r.ForeignIOPS, r.LongestGap, r.Written = res.ForeignIOPS, res.LongestGap, res.Written
 	r.Fingerprint, r.EngineWhy = res.Fingerprint, res.EngineWhy
+	r.Fingerprint.Disks = diskNames(r.Disks) // a target that moved to another disk learns anew
 	r.Errors = map[string]int64{}
 	for op := range res.Ops {
 		r.Ops[op] = stats(res, engine.Op(op))
@@ -247,4 +248,13 @@ func coldOverHot(cold, hot *history.Run) (float64, bool) {
 		return 0, false
 	}
 	return c.Seconds() / h.Seconds(), true
+}
+
+// diskNames is the disks of a run as one comparable value.
+func diskNames(disks []blockdev.ID) string {
+	names := make([]string, len(disks))
+	for i, d := range disks {
+		names[i] = string(d)
+	}
+	return strings.Join(names, " ")
 }

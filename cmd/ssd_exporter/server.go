@@ -70,6 +70,11 @@ func listenError(addresses []string, err error) error {
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Errorf("cannot listen on %s: %w; ports below 1024 need CAP_NET_BIND_SERVICE: choose another with --web.listen-address", where, err)
 	}
+	var address *net.AddrError
+	var name *net.DNSError
+	if errors.As(err, &address) || errors.As(err, &name) {
+		return exitf(exitUsage, "cannot listen on %s: %w; --web.listen-address takes [HOST]:PORT, the port from 0 to 65535", where, err)
+	}
 	return fmt.Errorf("cannot listen on %s: %w; check --web.listen-address and --web.config.file", where, err)
 }
 
