@@ -51,16 +51,16 @@ func TestDecodeTakesStreamsApart(t *testing.T) {
 		in   string
 		want string // serial numbers and "!" for errors
 	}{
-		"one document":                              {one, "1"},
-		"one printed document":                      {printed("1"), "1"},
+		"one document":         {one, "1"},
+		"one printed document": {printed("1"), "1"},
 		"two printed documents one after the other": {printed("1") + printed("2"), "1 2"},
-		"JSON Lines":                                {one + "\n" + two + "\n" + three + "\n", "1 2 3"},
-		"JSON Lines with carriage returns":          {one + "\r\n" + two + "\r\n", "1 2"},
-		"no line break between":                     {one + two, "1 2"},
-		"an array of reports":                       {"[" + one + ",\n" + two + "]", "1 2"},
-		"a byte order mark":                         {"\xef\xbb\xbf" + one, "1"},
-		"empty lines":                               {"\n\n" + one + "\n\n\n" + two, "1 2"},
-		"printed without indentation":               {strings.ReplaceAll(printed("1"), "\n  ", "\n") + "\n" + two, "1 2"},
+		"JSON Lines":                       {one + "\n" + two + "\n" + three + "\n", "1 2 3"},
+		"JSON Lines with carriage returns": {one + "\r\n" + two + "\r\n", "1 2"},
+		"no line break between":            {one + two, "1 2"},
+		"an array of reports":              {"[" + one + ",\n" + two + "]", "1 2"},
+		"a byte order mark":                {"\xef\xbb\xbf" + one, "1"},
+		"empty lines":                      {"\n\n" + one + "\n\n\n" + two, "1 2"},
+		"printed without indentation":      {strings.ReplaceAll(printed("1"), "\n  ", "\n") + "\n" + two, "1 2"},
 
 		"a line cut off inside a nested object":      {one + "\n" + cut + "\n" + three + "\n", "1 ! 3"},
 		"a line cut off inside a string":             {one + "\n" + inString + "\n" + three + "\n", "1 ! 3"},
