@@ -166,6 +166,26 @@ func TestUnknownIsAbsent(t *testing.T) {
 	}
 }
 
+// A disk was worn, or a person paused it, for weeks: what its last run found then is no news. When it was stays.
+func TestWhatTheLastAttemptFoundEndsWithTheFigures(t *testing.T) {
+	s := fixture()
+	before := gather(t, s, Options{})
+	for i := range s.Targets {
+		for j := range s.Targets[i].Workloads {
+			s.Targets[i].Workloads[j].Expired = true
+		}
+	}
+	after := gather(t, s, Options{})
+	for _, name := range []string{"ssd_probe_valid", "ssd_probe_contended", "ssd_probe_foreign_iops", "ssd_probe_duration_seconds"} {
+		if before[name] == nil || after[name] != nil {
+			t.Errorf("%s: there before: %v, still there after it expired: %v", name, before[name] != nil, after[name] != nil)
+		}
+	}
+	if after["ssd_probe_last_attempt_timestamp_seconds"] == nil {
+		t.Error("when the last attempt was is forgotten")
+	}
+}
+
 func TestHealthWithoutFiguresHasNoZeros(t *testing.T) {
 	s := fixture()
 	s.Disks[2].Health.Wear.Used, s.Disks[2].Health.HostWritten, s.Disks[2].Health.SpareAvailable = nil, nil, nil

@@ -61,22 +61,22 @@ func workloadRows() []Row {
 		{
 			Name: "ssd_probe_valid", Kind: Gauge, Scope: Workload,
 			Help:  "1 when the last attempt gave figures that can be believed, else 0.",
-			yield: onLast(func(r *history.Run, out sink) { out.flag(r.Measured()) }),
+			yield: onRecent(func(r *history.Run, out sink) { out.flag(r.Measured()) }),
 		},
 		{
 			Name: "ssd_probe_contended", Kind: Gauge, Scope: Workload,
 			Help:  "1 when others used the disk during the last attempt, else 0.",
-			yield: onLast(func(r *history.Run, out sink) { out.flag(r.Contended) }),
+			yield: onRecent(func(r *history.Run, out sink) { out.flag(r.Contended) }),
 		},
 		{
 			Name: "ssd_probe_foreign_iops", Kind: Gauge, Scope: Workload,
 			Help:  "I/Os per second of others on the same disks during the last attempt.",
-			yield: onLast(func(r *history.Run, out sink) { out.ratio(r.ForeignIOPS) }),
+			yield: onRecent(func(r *history.Run, out sink) { out.ratio(r.ForeignIOPS) }),
 		},
 		{
 			Name: "ssd_probe_duration_seconds", Kind: Gauge, Scope: Workload,
 			Help:  "Time in seconds that the last attempt took.",
-			yield: onLast(func(r *history.Run, out sink) { out.seconds(r.Duration) }),
+			yield: onRecent(func(r *history.Run, out sink) { out.seconds(r.Duration) }),
 		},
 		{
 			Name: "ssd_probe_last_attempt_timestamp_seconds", Kind: Gauge, Scope: Workload,
@@ -105,6 +105,15 @@ func ops() map[string][]string { return map[string][]string{"op": {"read", "writ
 
 func onWorkload(f func(*monitor.WorkloadState, sink)) func(subject, sink) {
 	return func(of subject, out sink) { f(of.workload, out) }
+}
+
+// onRecent is for what the last attempt found: it ends with the workload's other figures.
+func onRecent(f func(*history.Run, sink)) func(subject, sink) {
+	return func(of subject, out sink) {
+		if of.workload.Last != nil && !of.workload.Expired {
+			f(of.workload.Last, out)
+		}
+	}
 }
 
 func onLast(f func(*history.Run, sink)) func(subject, sink) {

@@ -82,7 +82,8 @@ type WorkloadState struct {
 	Workload engine.Workload
 	Interval time.Duration
 	Next     time.Time
-	Last     *history.Run    // the last attempt
+	Last     *history.Run    // the last attempt, however long ago
+	Expired  bool            // Last lies more than three intervals back: what it says is no longer news
 	Measured *history.Run    // the last with figures; nil when none or after three missed intervals
 	Latency  [2]*engine.Hist // cumulative since Since; nil when that direction never ran
 	Since    time.Time

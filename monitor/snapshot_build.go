@@ -105,7 +105,7 @@ func (m *Monitor) buildTarget(t *target, now time.Time) TargetState {
 }
 
 func (w *workload) build(now time.Time) WorkloadState {
-	s := WorkloadState{Workload: w.Workload, Interval: w.Interval, Next: w.next, Last: w.last, Latency: w.latency, Since: w.since, LastSuccess: w.success}
+	s := WorkloadState{Workload: w.Workload, Interval: w.Interval, Next: w.next, Last: w.last, Expired: w.last != nil && w.missed(w.last.Start, now), Latency: w.latency, Since: w.since, LastSuccess: w.success}
 	if w.measured != nil && !w.missed(w.measured.Start, now) {
 		s.Measured = w.measured
 	}
