@@ -66,7 +66,10 @@ func TestShortTransfersAreNoIOs(t *testing.T) {
 }
 
 func TestWriteErrorsThatCannotHealEndTheRunAtOnce(t *testing.T) {
-	for _, errno := range []syscall.Errno{unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EIO, unix.ENODEV} {
+	for _, errno := range []syscall.Errno{
+		unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EIO, unix.ENODEV, // the file system, the disk
+		unix.ENODATA, unix.EREMOTEIO, unix.ETIMEDOUT, unix.ENOLINK, unix.EILSEQ, unix.EBADE, // the block layer, of a medium
+	} {
 		t.Run(errnoName(errno), func(t *testing.T) {
 			d := &fakeDisk{result: func(io fakeIO) int32 {
 				if io.n >= 100 {
@@ -89,16 +92,35 @@ func TestWriteErrorsThatCannotHealEndTheRunAtOnce(t *testing.T) {
 	}
 }
 
+func TestAShortageOfTheKernelsEndsNoRun(t *testing.T) {
+	for _, errno := range []syscall.Errno{unix.EAGAIN, unix.EINTR, unix.ENOMEM, 0} {
+		d := &fakeDisk{result: func(io fakeIO) int32 {
+			if io.n%10 == 3 {
+				return fails(errno) // 0 is a short transfer
+			}
+			return int32(io.size)
+		}}
+		r := runFake(t, d, mix(0, 4, Limits{MaxTime: time.Minute, MaxIOs: 1000}))
+		if r.Stopped != StoppedMaxIOs || r.Ops[Write].IOs != 900 || r.Failed()+r.Short() != 100 {
+			t.Errorf("%v on writes: stopped %q after %d, errors %v; want max_ios, 900 and 100 errors", errno, r.Stopped, r.Ops[Write].IOs, r.Ops[Write].Errors)
+		}
+	}
+}
+
 func TestReadErrorsEndTheRunOnlyWhenTheDeviceIsGone(t *testing.T) {
 	failing := func(errno syscall.Errno) *fakeDisk {
 		return &fakeDisk{result: func(fakeIO) int32 { return fails(errno) }}
 	}
 	w := reads(1, Limits{MaxTime: time.Minute, MaxIOs: 50})
-	if _, err := run(t.Context(), w, fakeTarget(), Options{}, failing(unix.EIO).environment()); err != nil {
-		t.Errorf("EIO on reads: %v; they are counted, a disk with one bad block is worth measuring", err)
+	for _, errno := range []syscall.Errno{unix.EIO, unix.ENODATA, unix.EREMOTEIO, unix.EILSEQ} {
+		if _, err := run(t.Context(), w, fakeTarget(), Options{}, failing(errno).environment()); err != nil {
+			t.Errorf("%s on reads: %v; they are counted, a disk with one bad block is worth measuring", errnoName(errno), err)
+		}
 	}
-	if _, err := run(t.Context(), w, fakeTarget(), Options{}, failing(unix.ENODEV).environment()); !errors.Is(err, unix.ENODEV) {
-		t.Errorf("ENODEV on reads: error %v", err)
+	for _, errno := range []syscall.Errno{unix.ENODEV, unix.ENXIO, unix.ESHUTDOWN, unix.ENOLINK, unix.ENOMEDIUM, unix.ESTALE} {
+		if _, err := run(t.Context(), w, fakeTarget(), Options{}, failing(errno).environment()); !errors.Is(err, errno) {
+			t.Errorf("%s on reads: error %v", errnoName(errno), err)
+		}
 	}
 }
 

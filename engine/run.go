@@ -29,7 +29,7 @@ func machine() environment {
 //
 // It returns a Result whenever anything was issued, with Stopped telling why it ended. The error is nil when the
 // workload ran to one of its limits or ctx was cancelled. It is beside a Result when an I/O error made going on
-// pointless (errors.Is ENOSPC, EDQUOT, EROFS, EIO, ENODEV, ENXIO), and alone when nothing was issued: Validate's errors,
+// pointless (any of a write but EAGAIN, EINTR and ENOMEM; of a read that the disk is gone, as ENODEV), and alone when nothing was issued: Validate's errors,
 // ErrNotWritable, ErrUnfit, or that no backend works here.
 //
 // A cancelled ctx stops issuing at once. What is in flight drains; after 5 s without progress it is given up and

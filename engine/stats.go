@@ -96,15 +96,19 @@ func errnoName(errno syscall.Errno) string {
 	return errno.Error()
 }
 
-// endsRun says whether after such an error going on makes no sense, or does harm.
+// endsRun says whether after such an error going on makes no sense, or does harm. errno 0 is none: a short transfer.
+//
+// The block layer has many names for a failed write (blk_errors[] in Linux block/blk-core.c: ENODATA, EREMOTEIO,
+// ETIMEDOUT, ENOLINK, EILSEQ, …) and grows more, so all end the run but those that tell of the kernel's own shortage. Of
+// reads only those do that say that the disk or its file is gone.
 func endsRun(op Op, errno syscall.Errno) bool {
 	switch errno {
-	case unix.ENODEV, unix.ENXIO:
+	case 0, unix.EAGAIN, unix.EINTR, unix.ENOMEM:
+		return false
+	case unix.ENODEV, unix.ENXIO, unix.ESHUTDOWN, unix.ENOLINK, unix.ENOMEDIUM, unix.ESTALE:
 		return true
-	case unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EIO:
-		return op == Write
 	}
-	return false
+	return op == Write
 }
 
 // intervals sums the series of all threads.
