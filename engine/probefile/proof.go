@@ -129,7 +129,7 @@ func reopen(proven *os.File, st unix.Stat_t, flags int) (*os.File, error) {
 func birthTime(fd int) (int64, error) {
 	var x unix.Statx_t
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &x)
-	if errors.Is(err, unix.ENOSYS) {
+	if noStatx(err) {
 		return 0, nil
 	}
 	if err != nil {
@@ -140,5 +140,9 @@ func birthTime(fd int) (int64, error) {
 	}
 	return x.Btime.Sec*1e9 + int64(x.Btime.Nsec), nil
 }
+
+// noStatx says whether the error of a statx on an open file is that there is no such system call: old container runtimes
+// answer those that they do not know with EPERM.
+func noStatx(err error) bool { return errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) }
 
 func (d *folder) dataPath() string { return filepath.Join(d.path, DataName) }

@@ -370,3 +370,11 @@ func TestOnBtrfsTheFileIsWithoutCopyOnWrite(t *testing.T) {
 		t.Errorf("extents are %q", r.Extents)
 	}
 }
+
+func TestAContainerRuntimeThatDeniesStatxTellsNoBirthTime(t *testing.T) {
+	for err, want := range map[error]bool{unix.ENOSYS: true, unix.EPERM: true, unix.EIO: false, unix.EBADF: false, nil: false} {
+		if got := noStatx(err); got != want {
+			t.Errorf("statx answered %v: counts as unknown %v, want %v", err, got, want)
+		}
+	}
+}
