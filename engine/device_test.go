@@ -167,6 +167,45 @@ func TestFewSamples(t *testing.T) {
 	}
 }
 
+func TestADeadlineIsSeenWhileTheDepthIsStillBeingFilled(t *testing.T) {
+	d := &fakeDisk{price: 300 * time.Millisecond, latency: func(fakeIO) time.Duration { return 10 * time.Millisecond }}
+	r := runFake(t, d, reads(64, Limits{MaxTime: time.Second}))
+	for _, io := range d.log {
+		if io.at > time.Second+d.price {
+			t.Fatalf("I/O %d of depth 64 was issued at %v, long after the deadline of 1s", io.n, io.at)
+		}
+	}
+	if r.Elapsed != 0 || !slices.Contains(r.Reasons, InvalidFewSamples) {
+		t.Errorf("elapsed %v, reasons %v: full depth was never reached, so there is no rate", r.Elapsed, r.Reasons)
+	}
+}
+
+func TestNoRateOfZeroForIOsThatHappened(t *testing.T) {
+	judged := func(elapsed time.Duration, reads, writes OpResult) []Invalid {
+		r := Result{Elapsed: elapsed, Stopped: StoppedMaxTime, Ops: [2]OpResult{Read: reads, Write: writes}}
+		j := judgement{r: &r}
+		j.samples(Limits{MaxTime: time.Second})
+		return r.Reasons
+	}
+	few := []Invalid{InvalidFewSamples}
+	tests := map[string]struct {
+		elapsed       time.Duration
+		reads, writes OpResult
+		want          []Invalid
+	}{
+		"both rated":                   {time.Second, OpResult{IOs: 200, Rated: 180}, OpResult{IOs: 50, Rated: 40}, nil},
+		"only reads, as was asked for": {time.Second, OpResult{IOs: 200, Rated: 180}, OpResult{}, nil},
+		"no time":                      {0, OpResult{IOs: 200, Rated: 180}, OpResult{}, few},
+		"writes came back too late":    {time.Second, OpResult{IOs: 200, Rated: 180}, OpResult{IOs: 50}, few},
+		"too few, and none rated":      {0, OpResult{IOs: 2}, OpResult{}, few},
+	}
+	for name, tt := range tests {
+		if got := judged(tt.elapsed, tt.reads, tt.writes); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: reasons %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
 func TestASparseFileIsNotMeasured(t *testing.T) {
 	target := realTarget(t, 8<<20)
 	if len(target.Filesystem.Leaves) == 0 {

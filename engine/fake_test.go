@@ -18,6 +18,7 @@ type fakeDisk struct {
 	result  func(io fakeIO) int32         // the length when nil
 	broken  error                         // of submit, from the breakAt-th I/O on
 	breakAt int
+	price   time.Duration // of a submit that does not wait, beside the poll's own
 	log     []fakeIO
 }
 
@@ -84,6 +85,9 @@ func (b *fakeBackend) submit(wait time.Duration) error {
 	b.queued = b.queued[:0]
 	if wait == 0 {
 		d.clock += int64(4 * time.Microsecond) // polling has its price
+	}
+	if wait <= 0 {
+		d.clock += int64(d.price)
 	}
 	if wait > 0 {
 		until := d.clock + int64(wait)

@@ -125,6 +125,7 @@ func (l *lane) closedLoop() error {
 				if err := l.submit(noWait); err != nil {
 					return err
 				}
+				now = p.now() // a slow system call takes time, and the deadline must not pass unnoticed
 			}
 		}
 		if l.inFlight() == 0 {

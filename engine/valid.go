@@ -75,7 +75,20 @@ func (j *judgement) samples(stop Limits) {
 		need = max(need, floor)
 	}
 	n := j.r.IOs()
-	j.add(n < need || n == 0, InvalidFewSamples, "%d I/Os, at least %d are needed", n, max(need, 1))
+	if n < need || n == 0 {
+		j.add(true, InvalidFewSamples, "%d I/Os, at least %d are needed", n, max(need, 1))
+		return
+	}
+	if j.r.Elapsed <= 0 {
+		j.add(true, InvalidFewSamples, "the run ended before its full depth was reached, so that there is no time to rate it over")
+		return
+	}
+	for op, o := range j.r.Ops {
+		if o.IOs > 0 && o.Rated == 0 {
+			j.add(true, InvalidFewSamples, "none of %d %ss came back between full depth and the end, so that there is no rate", o.IOs, Op(op))
+			return
+		}
+	}
 }
 
 // lag wants start times kept: the load must have come as it was meant to come.
