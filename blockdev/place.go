@@ -43,12 +43,12 @@ func locate(path string) (place, error) {
 	if err := retry(func() error { return unix.Statfs(real, &st) }); err != nil {
 		return place{}, &fs.PathError{Op: "statfs", Path: real, Err: err}
 	}
-	unit := st.Frsize
+	unit := int64(st.Frsize) // 32 bits wide on 32-bit machines, as are the device numbers of stat on some
 	if unit == 0 {
-		unit = st.Bsize
+		unit = int64(st.Bsize)
 	}
 	p.total, p.free = int64(st.Blocks)*unit, int64(st.Bavail)*unit
-	p.readOnly = st.Flags&unix.ST_RDONLY != 0
+	p.readOnly = int64(st.Flags)&unix.ST_RDONLY != 0
 	return p, nil
 }
 
@@ -86,8 +86,8 @@ func statOnly(path string) (place, error) {
 	return place{
 		path: path,
 		mode: st.Mode,
-		dev:  devno{unix.Major(st.Dev), unix.Minor(st.Dev)},
-		rdev: devno{unix.Major(st.Rdev), unix.Minor(st.Rdev)},
+		dev:  devno{unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev))},
+		rdev: devno{unix.Major(uint64(st.Rdev)), unix.Minor(uint64(st.Rdev))},
 		size: st.Size,
 	}, nil
 }
