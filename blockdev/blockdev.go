@@ -74,8 +74,8 @@ type Filesystem struct {
 	Memory   bool // served from RAM: tmpfs, ramfs, or an overlay or loop on one
 	Network  bool // NFS, CIFS, …: there is no local disk
 	// Cached says in words what answers in the disks' place although direct I/O is asked for, and what to do about it: the
-	// page cache under a loop device. Leaves are right all the same, since what is written gets there in the end. "" is
-	// nothing.
+	// page cache under a loop device. It is said whether or not Leaves are known, which are right all the same, since what is
+	// written gets there in the end. "" is nothing.
 	Cached    string
 	Rebuild   bool // an md array below is resyncing, rebuilding or checking
 	SizeBytes int64

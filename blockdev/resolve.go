@@ -94,6 +94,7 @@ func (w *walk) conclude(f *Filesystem) {
 	slices.Reverse(w.order)
 	f.Stack = w.order
 	f.Rebuild = w.rebuild
+	f.Cached = strings.Join(w.cached, "; ") // a cache answers, whether or not the disks below it are known
 	slices.Sort(w.leaves)
 	if len(f.Stack) > 0 {
 		f.ReadOnly = f.ReadOnly || flag(w.sys.block(f.Stack[0], "ro"))
@@ -109,7 +110,6 @@ func (w *walk) conclude(f *Filesystem) {
 		f.Why = strings.Join(w.unknown, "; ")
 	case len(w.leaves) > 0:
 		f.Leaves = w.leaves
-		f.Cached = strings.Join(w.cached, "; ")
 	case len(w.memory)+len(w.network) > 0:
 		f.Memory, f.Network = len(w.memory) > 0, len(w.network) > 0
 		f.Why = strings.Join(slices.Concat(w.memory, w.network), "; ")

@@ -190,7 +190,7 @@ func TestResolveFollowsEveryStackToItsDisks(t *testing.T) {
 		path:   "/",
 		want: Filesystem{
 			Type: "xfs", MountPoint: "/", Source: "/dev/sda1", Leaves: []string{"sda", "sdb"},
-			Stack: []string{"sdb2", "sdb", "sda1", "sda"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
+			Stack: []string{"sda1", "sda", "sdb2", "sdb"}, SizeBytes: 1000, FreeBytes: 500, DirectMem: 512, DirectOffset: 512,
 		},
 	}, {
 		story:  "a raw disk by its node",

@@ -16,6 +16,7 @@ func TestResolveWithoutLocalDiskSaysWhy(t *testing.T) {
 		why     string
 		memory  bool
 		network bool
+		cached  string // what Cached says
 	}{{
 		story:  "tmpfs is memory",
 		mounts: []string{"0:23 /dev/shm tmpfs tmpfs rw"},
@@ -33,7 +34,7 @@ func TestResolveWithoutLocalDiskSaysWhy(t *testing.T) {
 		},
 		mounts: []string{"0:23 /run tmpfs tmpfs rw", "7:0 /mnt ext4 /dev/loop0 rw"},
 		places: places{"/mnt": folder("7:0"), "/run/img": regular("0:23", 4096)},
-		path:   "/mnt", why: "RAM", memory: true,
+		path:   "/mnt", why: "RAM", memory: true, cached: "loop0 answers from the page cache",
 	}, {
 		story:  "zram is memory",
 		build:  func(x tree) { x.virtual("zram0", "252:0", nil) },
@@ -81,6 +82,14 @@ func TestResolveWithoutLocalDiskSaysWhy(t *testing.T) {
 		},
 		mounts: []string{"7:0 /mnt ext4 /dev/loop0 rw"},
 		places: places{"/mnt": folder("7:0")},
+		path:   "/mnt", why: "not visible from here", cached: "loop0 answers from the page cache",
+	}, {
+		story: "loop device with direct I/O of its own whose file was deleted",
+		build: func(x tree) {
+			x.virtual("loop0", "7:0", attrs{"loop/backing_file": "/var/img (deleted)", "loop/dio": "1"})
+		},
+		mounts: []string{"7:0 /mnt ext4 /dev/loop0 rw"},
+		places: places{"/mnt": folder("7:0")},
 		path:   "/mnt", why: "not visible from here",
 	}, {
 		story: "loop device set up in other mounts: a smaller file of that name here",
@@ -89,7 +98,7 @@ func TestResolveWithoutLocalDiskSaysWhy(t *testing.T) {
 		},
 		mounts: []string{"7:0 /mnt ext4 /dev/loop0 rw", "8:1 / ext4 /dev/sda1 rw"},
 		places: places{"/mnt": folder("7:0"), "/var/img": regular("8:1", 4096)},
-		path:   "/mnt", why: "another size",
+		path:   "/mnt", why: "another size", cached: "loop0 answers from the page cache",
 	}, {
 		story:  "ZFS",
 		mounts: []string{"0:44 /tank zfs tank/data rw"},
@@ -174,6 +183,9 @@ func TestResolveWithoutLocalDiskSaysWhy(t *testing.T) {
 			}
 			if !strings.Contains(got.Why, tc.why) {
 				t.Errorf("why = %q, want it to say %q", got.Why, tc.why)
+			}
+			if (got.Cached != "") != (tc.cached != "") || !strings.Contains(got.Cached, tc.cached) {
+				t.Errorf("cached = %q, want it to say %q", got.Cached, tc.cached)
 			}
 			if got.Memory != tc.memory || got.Network != tc.network {
 				t.Errorf("memory, network = %v, %v, want %v, %v", got.Memory, got.Network, tc.memory, tc.network)

@@ -53,13 +53,14 @@ func (w *walk) filesystem(m mount, known bool, p place, depth int) {
 	case depth > maxDepth:
 		w.stop("%s: more than %d levels of devices and file systems", p.path, maxDepth)
 	case !p.dev.anonymous():
-		w.number(p.dev, depth)
-		// XFS may keep its log and its file data on other devices than the one that is mounted.
+		// XFS may keep its log and its file data on other devices than the one that is mounted, which comes last, because the
+		// order is turned around at the end and the top of the stack is the device that is mounted.
 		for _, key := range []string{"logdev", "rtdev"} {
 			if node := m.option(key); node != "" {
 				w.source(m.fsType, node, depth)
 			}
 		}
+		w.number(p.dev, depth)
 	case !known:
 		w.stop("the mount of %s is not in mountinfo", p.path)
 	case m.fsType == "btrfs":
@@ -150,6 +151,12 @@ func (w *walk) loop(name string, depth int) {
 		w.stop("%s has no backing file", name)
 		return
 	}
+	// Without direct I/O of its own, a loop device reads and writes its file through the page cache, whatever flags the file
+	// systems above were opened with. Linux before 4.4 does not tell, and knows no other way.
+	// That is so too when the file cannot be seen from here.
+	if text(w.sys.block(name, "loop", "dio")) != "1" {
+		w.cached = append(w.cached, fmt.Sprintf("%s answers from the page cache; losetup --direct-io=on /dev/%[1]s changes that", name))
+	}
 	p, err := w.locate(file)
 	if err != nil {
 		w.stop("the file of %s is not visible from here: %v", name, err)
@@ -158,11 +165,6 @@ func (w *walk) loop(name string, depth int) {
 	if p.is(unix.S_IFREG) && !w.fits(name, p.size) {
 		w.stop("the file of %s is not visible from here: %s has another size", name, file)
 		return
-	}
-	// Without direct I/O of its own, a loop device reads and writes its file through the page cache, whatever flags the file
-	// systems above were opened with. Linux before 4.4 does not tell, and knows no other way.
-	if text(w.sys.block(name, "loop", "dio")) != "1" {
-		w.cached = append(w.cached, fmt.Sprintf("%s answers from the page cache; losetup --direct-io=on /dev/%[1]s changes that", name))
 	}
 	w.place(p, depth+1)
 }
