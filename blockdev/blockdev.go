@@ -76,7 +76,10 @@ type Filesystem struct {
 	// Cached says in words what answers in the disks' place although direct I/O is asked for, and what to do about it: the
 	// page cache under a loop device. It is said whether or not Leaves are known, which are right all the same, since what is
 	// written gets there in the end. "" is nothing.
-	Cached    string
+	Cached string
+	// Software is that Leaves are unknown and the top of Stack is made by software (a ZFS volume, a loop device), which may
+	// answer direct I/O from a cache of its own: what the kernel says of direct I/O there ends at that device.
+	Software  bool
 	Rebuild   bool // an md array below is resyncing, rebuilding or checking
 	SizeBytes int64
 	FreeBytes int64 // for an unprivileged user (f_bavail)

@@ -35,10 +35,19 @@ func classify(name, hardware string) (kind, string) {
 	switch {
 	case nvmePath.MatchString(name):
 		return notDisk, "is one path to a multipath disk"
-	case strings.HasPrefix(hardware, "devices/virtual/block/"):
+	case strings.HasPrefix(hardware, softwarePlace):
 		return notDisk, "is made by software that does not tell where its data is"
 	}
 	return wholeDisk, ""
+}
+
+// softwarePlace is where in the device tree the block devices are that software makes, partitions on them included.
+const softwarePlace = "devices/virtual/block/"
+
+// virtual tells whether a device or the disk of a partition is made by software; false when that is not known.
+func (s sysfs) virtual(kernel string) bool {
+	hw, err := s.hardware(kernel)
+	return err == nil && strings.HasPrefix(hw, softwarePlace)
 }
 
 var (

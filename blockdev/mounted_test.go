@@ -78,7 +78,7 @@ func TestMountsShowEachFileSystemOnce(t *testing.T) {
 		build: func(x tree) { x.virtual("loop0", "7:0", attrs{"size": "8", "loop/backing_file": "/snap.img"}) },
 		lines: []string{"20 1 7:0 / /snap/core/1 ro - squashfs /dev/loop0 ro"},
 		want: []Mounted{
-			{Filesystem{Type: "squashfs", MountPoint: "/snap/core/1", Source: "/dev/loop0", ReadOnly: true, Stack: []string{"loop0"}, Why: "the file of loop0 is not visible from here: it was not looked at", Cached: "loop0 answers from the page cache; losetup --direct-io=on /dev/loop0 changes that"}, []string{"/snap/core/1"}},
+			{Filesystem{Type: "squashfs", MountPoint: "/snap/core/1", Source: "/dev/loop0", ReadOnly: true, Stack: []string{"loop0"}, Software: true, Why: "the file of loop0 is not visible from here: it was not looked at", Cached: "loop0 answers from the page cache; losetup --direct-io=on /dev/loop0 changes that"}, []string{"/snap/core/1"}},
 		},
 	}, {
 		story: "a disk that is write-protected",

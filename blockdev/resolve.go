@@ -116,6 +116,7 @@ func (w *walk) conclude(f *Filesystem) {
 	default:
 		f.Why = "no disk was found below it"
 	}
+	f.Software = len(f.Leaves) == 0 && len(f.Stack) > 0 && w.sys.virtual(f.Stack[0])
 }
 
 // alignment is what direct I/O needs at least where the kernel does not say (folders, Linux before 6.1): the logical

@@ -137,6 +137,15 @@ func TestResolveWithoutLocalDiskSaysWhy(t *testing.T) {
 		places: places{"/": folder("230:0")},
 		path:   "/", why: "zd0 is made by software",
 	}, {
+		story: "partition of a ZFS volume",
+		build: func(x tree) {
+			x.virtual("zd0", "230:0", nil)
+			x.block("virtual/block/zd0/zd0p1", "230:1", attrs{"partition": "1"})
+		},
+		mounts: []string{"230:1 / ext4 /dev/zd0p1 rw"},
+		places: places{"/": folder("230:1")},
+		path:   "/", why: "zd0 is made by software",
+	}, {
 		story: "half of a mirror on a network block device: not half an answer",
 		build: func(x tree) {
 			x.virtual("nbd0", "43:0", nil)
@@ -183,6 +192,10 @@ func TestResolveWithoutLocalDiskSaysWhy(t *testing.T) {
 			}
 			if !strings.Contains(got.Why, tc.why) {
 				t.Errorf("why = %q, want it to say %q", got.Why, tc.why)
+			}
+			virtual := len(got.Stack) > 0 && !strings.HasPrefix(got.Stack[0], "sd")
+			if got.Software != virtual {
+				t.Errorf("software = %v with %v on top", got.Software, got.Stack)
 			}
 			if (got.Cached != "") != (tc.cached != "") || !strings.Contains(got.Cached, tc.cached) {
 				t.Errorf("cached = %q, want it to say %q", got.Cached, tc.cached)

@@ -85,19 +85,26 @@ func open(dir string, write bool, fsys blockdev.Filesystem) (_ *File, err error)
 	}, nil
 }
 
-// measurable refuses a file when nothing could show that a cache answers in the disk's place: neither are the disks known,
-// whose counters would tell, nor does the kernel say that direct I/O works on it. Opening with O_DIRECT proves nothing, tmpfs
-// and FUSE allow it too.
+// measurable refuses a file or disk when nothing could show that a cache answers in the disk's place: neither are the disks
+// known, whose counters would tell, nor does the kernel say that direct I/O works on it. Opening with O_DIRECT proves nothing,
+// tmpfs and FUSE allow it too. What the kernel says ends at the top device: below one that software makes (a ZFS volume, a
+// loop device) a cache may answer all the same.
 func measurable(data *os.File, fsys blockdev.Filesystem) error {
-	if _, _, ok := blockdev.DirectAlign(int(data.Fd())); ok || len(fsys.Leaves) > 0 {
+	if len(fsys.Leaves) > 0 {
+		return nil
+	}
+	what := "the kernel does not say that direct I/O works there"
+	if fsys.Software {
+		what = "the device on top is made by software"
+	} else if _, _, ok := blockdev.DirectAlign(int(data.Fd())); ok {
 		return nil
 	}
 	why := fsys.Why
 	if why == "" {
 		why = "no reason is known"
 	}
-	return fmt.Errorf("%s: %w: the disks below are unknown (%s), and the kernel does not say that direct I/O works there, so that memory might "+
-		"answer in their place; choose another folder", data.Name(), ErrUnsupported, why)
+	return fmt.Errorf("%s: %w: the disks below are unknown (%s), and %s, so that memory might answer in their place; choose another folder or disk",
+		data.Name(), ErrUnsupported, why, what)
 }
 
 // proveExtents refuses a file in which something was punched out or shared since it was filled.
@@ -152,6 +159,9 @@ func openRaw(path string, fsys blockdev.Filesystem) (*File, error) {
 	}
 	if again.Mode != st.Mode || again.Rdev != st.Rdev {
 		return nil, errors.Join(&RefusedError{Path: path, Reason: "it changed while it was being opened", Fix: "try again"}, data.Close())
+	}
+	if err := measurable(data, fsys); err != nil {
+		return nil, errors.Join(err, data.Close())
 	}
 	size, err := data.Seek(0, 2) // the size of a block device is where its end is
 	if err != nil {

@@ -142,6 +142,11 @@ func TestARawDiskCannotBeWritten(t *testing.T) {
 	})
 	link := t.TempDir() + "/by-id"
 	must(t, os.Symlink(loop, link))
+	software := roomy()
+	software.Leaves, software.Software = nil, true
+	if _, err := OpenRaw(link, software); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("with unknown disks below it: %v, want ErrUnsupported", err)
+	}
 	f, err := OpenRaw(link, roomy())
 	must(t, err)
 	defer f.Close()
@@ -178,4 +183,17 @@ func TestWhatMightBeMemoryIsNeitherFilledNorMeasured(t *testing.T) {
 		t.Errorf("Open: %v, want ErrUnsupported", err)
 	}
 	must(t, Remove(dir))
+}
+
+func TestDirectIOOnADeviceOfSoftwareProvesNothing(t *testing.T) {
+	dir := prepared(t)
+	fsys := roomy()
+	fsys.Leaves, fsys.Stack, fsys.Why, fsys.Software = nil, []string{"zd0"}, "zd0 is made by software that does not tell where its data is", true
+	if _, err := Open(dir, false, fsys); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), fsys.Why) {
+		t.Errorf("on a ZFS volume: %v, want ErrUnsupported and why", err)
+	}
+	fsys.Leaves = []string{"sda"} // counters of its own will tell
+	f, err := Open(dir, false, fsys)
+	must(t, err)
+	must(t, f.Close())
 }
