@@ -115,7 +115,19 @@ func TestTheDevicesOwnCountersDecideWhatIsBelieved(t *testing.T) {
 func TestWhatCannotBeKnownOfTheDeviceIsAbsent(t *testing.T) {
 	r := runFake(t, &fakeDisk{}, reads(1, Limits{MaxTime: time.Minute, MaxIOs: 200}))
 	if r.Device != nil || r.DeviceRatio != nil || r.ForeignIOPS != nil || !r.Valid {
-		t.Errorf("no leaves: device %v, ratio %v, foreign %v, valid %v", r.Device, r.DeviceRatio, r.ForeignIOPS, r.Valid)
+		t.Errorf("no counters: device %v, ratio %v, foreign %v, valid %v (%s)", r.Device, r.DeviceRatio, r.ForeignIOPS, r.Valid, r.Detail)
+	}
+}
+
+func TestWithoutAKnownDiskNothingIsBelieved(t *testing.T) {
+	target := fakeTarget()
+	target.Filesystem = blockdev.Filesystem{Type: "zfs", Why: "ZFS does not tell"}
+	r, err := run(t.Context(), reads(1, Limits{MaxTime: time.Minute, MaxIOs: 200}), target, Options{}, (&fakeDisk{}).environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Valid || !slices.Equal(r.Reasons, []Invalid{InvalidOther}) || !strings.Contains(r.Detail, "nothing could show that the I/O reached a disk: ZFS does not tell") {
+		t.Errorf("valid %v, reasons %v, detail %q", r.Valid, r.Reasons, r.Detail)
 	}
 }
 

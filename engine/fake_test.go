@@ -126,9 +126,9 @@ func (b *fakeBackend) close() {}
 // fails is a result that is an error.
 func fails(errno syscall.Errno) int32 { return -int32(errno) }
 
-// fakeTarget is 64 MiB that nothing is known of.
+// fakeTarget is 64 MiB on a disk whose counters cannot be read.
 func fakeTarget() Target {
-	return Target{FD: -1, Size: 64 << 20, Writable: true, MemAlign: 512, OffsetAlign: 512, Filesystem: blockdev.Filesystem{Why: "a fake"}}
+	return Target{FD: -1, Size: 64 << 20, Writable: true, MemAlign: 512, OffsetAlign: 512, Filesystem: blockdev.Filesystem{Leaves: []string{"fake disk"}}}
 }
 
 // runFake runs a workload on a fake disk and fails the test on an error.

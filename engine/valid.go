@@ -25,6 +25,7 @@ func (r *Result) judge(pl *plan, mismatch string) {
 	j := judgement{r: r}
 	j.add(pl.target.Filesystem.Memory, InvalidMemory, "the file lives in memory (%s)", pl.target.Filesystem.Type)
 	j.device()
+	j.add(len(pl.target.Filesystem.Leaves) == 0 && !pl.target.Filesystem.Memory, InvalidOther, "nothing could show that the I/O reached a disk: %s", pl.target.Filesystem.Why)
 	j.add(r.Short() > 0, InvalidShortRead, "%d transfers ended early, as on a file that shrank or a disk that was pulled out", r.Short())
 	j.add(r.Failed() > 0, InvalidIOErrors, "%d I/Os failed", r.Failed())
 	j.samples(pl.Stop)
