@@ -25,7 +25,7 @@ const ledgerWait = 5 * time.Second
 // which replaces the computed figure otherwise.
 func allowance(d leafDisk, rated *Rating, g Guards, perDay *int64) int64 {
 	switch {
-	case d.mmc, d.health != nil && d.health.Wear.Used != nil && *d.health.Wear.Used >= g.WornWrites:
+	case d.mmc, d.known != nil && d.known.Wear.Used != nil && *d.known.Wear.Used >= g.WornWrites:
 		return 0
 	case perDay != nil:
 		return max(0, *perDay)

@@ -29,8 +29,8 @@ func Charges(fs *blockdev.Filesystem, o Options, health func(blockdev.Disk) *sma
 		if i := slices.IndexFunc(disks, func(d blockdev.Disk) bool { return d.Has(leaf) }); i >= 0 {
 			l.info, l.mmc = &disks[i], disks[i].Transport == "mmc"
 			id := disks[i].Identity
-			if l.health = health(disks[i]); l.health != nil {
-				id = spelt(id, l.health.Identity)
+			if l.known = health(disks[i]); l.known != nil {
+				id = spelt(id, l.known.Identity)
 			}
 			l.id, rated = id.ID(), rating(o.Ratings, id.Model)
 		}

@@ -21,7 +21,8 @@ type disk struct {
 	said     blockdev.Identity // by S.M.A.R.T., last; empty: nothing yet
 	native   source            // what the poll says
 	file     *source           // what a file says; nil when none is of this disk
-	health   *smart.Health     // of the source in force, counters held at their marks
+	health   *smart.Health     // of the source in force, counters held at their marks; nil: none, or too old to be shown
+	known    *smart.Health     // the last there ever was, however long ago: a worn disk does not heal when it cannot be read
 	marks    *marks
 
 	io   *blockdev.Counters // as of ioAt; replaced, never changed in place
@@ -45,12 +46,17 @@ type source struct {
 // failedPolls in a row end the values of a disk.
 const failedPolls = 2
 
-// inForce is the source whose values are published: the disk itself while it answers, else a file.
+// inForce is the source whose values are published: the disk itself while it answers, else a file that is newer than what the disk
+// said last. An older one would take its counters back.
 func (d *disk) inForce() *source {
-	if d.file != nil && (d.kernel == nil || !d.native.Success || d.native.health == nil) && d.file.health != nil {
+	switch {
+	case d.file == nil:
+		return &d.native
+	case d.kernel == nil:
 		return d.file
-	}
-	if d.file != nil && d.kernel == nil {
+	case d.file.health == nil:
+		return &d.native
+	case d.native.health == nil, !d.native.Success && d.file.LastRead.After(d.native.LastRead):
 		return d.file
 	}
 	return &d.native
@@ -68,6 +74,7 @@ func (d *disk) refresh() bool {
 	}
 	s.changed = false
 	d.health = d.marks.hold(s.health)
+	d.known = d.health
 	return true
 }
 
@@ -178,7 +185,11 @@ func (m *Monitor) rename(d *disk, id blockdev.ID) {
 		d.marks = newMarks(saved)
 	}
 	fresh := d.kernel != nil && d.file == nil && !d.native.Polled && d.native.health == nil
-	if s, ok := m.saved.Samples[id]; ok && fresh && m.options.Smart.Enabled {
+	s, ok := m.saved.Samples[id]
+	if ok && d.known == nil {
+		d.known = s.Health // also when nothing is read: the disk is as worn as it was
+	}
+	if ok && fresh && m.options.Smart.Enabled {
 		d.native.health, d.native.LastRead, d.native.Source = s.Health, s.At, s.Health.Source
 		d.health = s.Health // already held at its marks when it was stored
 	}
@@ -228,7 +239,7 @@ func (m *Monitor) leaf(device string) leafDisk {
 			continue
 		}
 		l := leafDisk{
-			id: d.id, kernel: d.key, devices: d.kernel.Namespaces, health: d.health, info: d.kernel,
+			id: d.id, kernel: d.key, devices: d.kernel.Namespaces, health: d.health, known: d.known, info: d.kernel,
 			asleep: d.inForce().Asleep, mmc: d.kernel.Transport == "mmc",
 		}
 		if len(l.devices) == 0 {

@@ -193,6 +193,9 @@ func (m *Monitor) takeReport(d *disk, r fileReport, maxAge time.Duration, now ti
 	switch {
 	case age > maxAge:
 		f.Source, f.LastRead = r.health.Source, r.at
+		if !r.asleep && (d.known == nil || r.health.At.After(d.known.At)) {
+			d.known = r.health // too old to be shown, and yet the disk is no less worn since
+		}
 		f.fail(smart.Stale, fmt.Sprintf("%s is %v old (limit %v): does the timer that writes it still run?", r.path, age.Round(time.Minute), maxAge), 0)
 	case r.asleep:
 		f.Source = r.health.Source

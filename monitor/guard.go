@@ -51,8 +51,9 @@ func refuseUntil(end time.Time, reason Skip, format string, args ...any) *refusa
 type leafDisk struct {
 	id      blockdev.ID
 	kernel  string
-	devices []string // whose counters are the disk's: its namespaces, or itself
-	health  *smart.Health
+	devices []string      // whose counters are the disk's: its namespaces, or itself
+	health  *smart.Health // as it is shown; nil: none, or too old
+	known   *smart.Health // the last ever; nil: none
 	asleep  bool
 	mmc     bool
 	info    *blockdev.Disk // nil unknown
@@ -83,14 +84,17 @@ func (g Guards) atRest(fs *blockdev.Filesystem, leaves []leafDisk, writes bool, 
 	return nil
 }
 
-// condition judges the last reading of one disk. What is unknown forbids nothing.
+// condition judges the last reading of one disk. What is unknown forbids nothing. A temperature passes, so only a fresh one counts;
+// wear and failure stay, so the last that was ever read counts, however long the disk could not be read since.
 func (g Guards) condition(d leafDisk, writes bool) *refusal {
-	h := d.health
+	if d.health != nil {
+		if r := g.heat(d.kernel, d.health); r != nil {
+			return r
+		}
+	}
+	h := d.known
 	if h == nil {
 		return nil
-	}
-	if r := g.heat(d.kernel, h); r != nil {
-		return r
 	}
 	switch {
 	case h.Critical["read_only"]:

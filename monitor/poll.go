@@ -252,6 +252,7 @@ func (m *Monitor) take(d *disk, r readResult, took time.Duration) {
 
 // published refreshes what is shown of disks and stores what is new.
 func (m *Monitor) published(disks ...*disk) {
+	m.identify() // first, since the marks of an earlier start are found by ID
 	var fresh []*disk
 	for _, d := range disks {
 		if d.refresh() {

@@ -261,8 +261,8 @@ func TestAllowance(t *testing.T) {
 		"given":                    {leaf: leafDisk{info: &blockdev.Disk{Capacity: 1e9}}, perDay: new(int64(7)), want: 7},
 		"given negative":           {perDay: new(int64(-7)), want: 0},
 		"eMMC, whatever is given":  {leaf: leafDisk{mmc: true}, perDay: new(int64(7)), want: 0},
-		"worn, whatever is given":  {leaf: leafDisk{health: used(0.9)}, perDay: new(int64(7)), want: 0},
-		"not yet worn":             {leaf: leafDisk{health: used(0.89)}, want: 2_000_000_000},
+		"worn, whatever is given":  {leaf: leafDisk{known: used(0.9)}, perDay: new(int64(7)), want: 0},
+		"not yet worn":             {leaf: leafDisk{known: used(0.89)}, want: 2_000_000_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := allowance(c.leaf, c.rated, g, c.perDay); got != c.want {
