@@ -83,11 +83,12 @@ func (m *marks) observe(name string, raw uint64, source string) uint64 {
 		return m.countOn(name, raw)
 	}
 	value := raw + uint64(m.Offset[name]) // two's complement: a negative offset subtracts
+	last := high - uint64(m.Offset[name]) // what the disk itself said at the mark
 	switch {
 	case value >= high && value-high < 1<<62:
 		m.held[name] = 0
 		m.High[name] = value
-	case raw <= high/nearZero:
+	case raw <= last/nearZero:
 		m.held[name] = 0
 		m.High[name] = raw
 		m.Offset[name] = 0

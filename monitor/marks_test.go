@@ -28,6 +28,10 @@ func TestMarks(t *testing.T) {
 		"another unit, much more":     {[]poll{{1 * tb, "241 × 512 B", 1 * tb}, {50 * tb, "241 × 32 MiB", 1 * tb}, {50*tb + 7, "241 × 32 MiB", 1*tb + 7}}, 1},
 		"another unit, much less":     {[]poll{{50 * tb, "x", 50 * tb}, {1 * tb, "y", 50 * tb}, {1*tb + 7, "y", 50*tb + 7}}, 1},
 		"the source goes and returns": {[]poll{{100, "x", 100}, {7000, "y", 100}, {7010, "y", 110}, {112, "x", 110}, {115, "x", 113}}, 2},
+		"slips back after another unit, much less": {[]poll{
+			{50 * tb, "x", 50 * tb}, {tb / 10, "y", 50 * tb}, {tb/10 - 5, "y", 50 * tb}, {tb/10 + 7, "y", 50*tb + 7},
+		}, 2},
+		"true reset after another unit": {[]poll{{50 * tb, "x", 50 * tb}, {tb / 10, "y", 50 * tb}, {tb / 10_000, "y", tb / 10_000}}, 1},
 		"wrapped at 2^32 sectors, counted on after a while": {[]poll{
 			{2 * tb, "a", 2 * tb},
 			{tb / 10, "a", 2 * tb},
