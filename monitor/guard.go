@@ -125,7 +125,8 @@ func (g Guards) heat(kernel string, h *smart.Health) *refusal {
 	return nil
 }
 
-// busy measures for a window what others do on the disks. Nothing of ours runs there meanwhile.
+// busy measures for a window what others do on the disks. Nothing of ours runs there meanwhile. Where that cannot be told, nothing
+// is started: a disk that is not counted looks idle under any load.
 func (g Guards) busy(ctx context.Context, roots blockdev.Roots, leaves []leafDisk) *refusal {
 	before := make([]activity, len(leaves))
 	for i, d := range leaves {
@@ -139,8 +140,25 @@ func (g Guards) busy(ctx context.Context, roots blockdev.Roots, leaves []leafDis
 		return refuse(SkipOther, "the exporter is ending")
 	}
 	for i, d := range leaves {
-		if text := g.excess(before[i], look(roots, d.devices)); text != "" {
+		after := look(roots, d.devices)
+		if r := uncounted(roots, d, before[i], after); r != nil {
+			return r
+		}
+		if text := g.excess(before[i], after); text != "" {
 			return refuse(SkipBusy, "%s is busy with others: %s over %v", d.kernel, text, g.Window)
+		}
+	}
+	return nil
+}
+
+// uncounted says which device's I/O the kernel does not count, or does not show.
+func uncounted(roots blockdev.Roots, d leafDisk, before, after activity) *refusal {
+	for i, name := range d.devices {
+		switch {
+		case !counting(roots, name):
+			return refuse(SkipOther, "%s: the kernel counts no I/O (queue/iostats): whether the disk is busy cannot be told; write 1 to it", name)
+		case before[i] == nil || after[i] == nil:
+			return refuse(SkipOther, "%s: its I/O counters (stat in sysfs) cannot be read: whether the disk is busy cannot be told; check --path.sysfs", name)
 		}
 	}
 	return nil

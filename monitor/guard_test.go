@@ -37,12 +37,14 @@ func TestEveryReasonToSkip(t *testing.T) {
 		problem string // in the target's problem; "" when reads go on
 		reads   bool   // reads go on
 	}{
-		"a disk that is utilised":    {story: func(b *bench) { go b.others(500*time.Millisecond, 10) }, reason: SkipBusy, problem: "sda is busy with others: 50 % utilised"},
-		"many small I/Os":            {story: func(b *bench) { go b.others(0, 900) }, reason: SkipBusy, problem: "900 I/Os per second (limit 200)"},
-		"requests in flight":         {story: func(b *bench) { b.counters("sda", 0, 0, 5) }, reason: SkipBusy, problem: "5 requests in flight (limit 2)"},
-		"hot":                        {story: func(b *bench) { b.says(func(r *smart.Reading) { *r.TemperatureC = 75 }) }, reason: SkipHot, problem: "75 °C"},
-		"failing by its own verdict": {story: func(b *bench) { b.says(func(r *smart.Reading) { *r.Passed = false }) }, reason: SkipFailing, problem: "failing"},
-		"worn out":                   {story: func(b *bench) { b.says(wear(95)) }, reason: SkipWorn, reads: true},
+		"a disk that is utilised":      {story: func(b *bench) { go b.others(500*time.Millisecond, 10) }, reason: SkipBusy, problem: "sda is busy with others: 50 % utilised"},
+		"many small I/Os":              {story: func(b *bench) { go b.others(0, 900) }, reason: SkipBusy, problem: "900 I/Os per second (limit 200)"},
+		"requests in flight":           {story: func(b *bench) { b.counters("sda", 0, 0, 5) }, reason: SkipBusy, problem: "5 requests in flight (limit 2)"},
+		"I/O that is not counted":      {story: func(b *bench) { b.write("sys/class/block/sda/queue/iostats", "0\n") }, reason: SkipOther, problem: "sda: the kernel counts no I/O (queue/iostats)"},
+		"counters that cannot be read": {story: func(b *bench) { b.write("sys/class/block/sda/stat", "nonsense\n") }, reason: SkipOther, problem: "sda: its I/O counters"},
+		"hot":                          {story: func(b *bench) { b.says(func(r *smart.Reading) { *r.TemperatureC = 75 }) }, reason: SkipHot, problem: "75 °C"},
+		"failing by its own verdict":   {story: func(b *bench) { b.says(func(r *smart.Reading) { *r.Passed = false }) }, reason: SkipFailing, problem: "failing"},
+		"worn out":                     {story: func(b *bench) { b.says(wear(95)) }, reason: SkipWorn, reads: true},
 		"asleep": {story: func(b *bench) {
 			b.says(func(r *smart.Reading) { *r = smart.Reading{PowerState: "standby", Identity: r.Identity} })
 		}, reason: SkipAsleep, problem: "sleeps"},

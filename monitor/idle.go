@@ -19,7 +19,7 @@ func (m *Monitor) idle(d *disk) bool {
 		return false
 	}
 	now := m.counters(d.kernel)
-	return now != nil && counting(m.options.Roots, d.kernel) && nothingBetween(*d.afterRead, *now)
+	return now != nil && counting(m.options.Roots, d.kernel.Kernel) && nothingBetween(*d.afterRead, *now)
 }
 
 // rotates says that a disk has a spindle, by the kernel's word unless the disk knows better: bridges hide what is behind them.
@@ -31,9 +31,10 @@ func (d *disk) rotates() bool {
 	return h == nil || h.Rotational == nil || *h.Rotational
 }
 
-// counting says whether the kernel counts a disk's I/O. That can be switched off, and then nothing tells whether it is idle.
-func counting(roots blockdev.Roots, k *blockdev.Disk) bool {
-	on, err := os.ReadFile(filepath.Join(roots.Sysfs, "class/block", k.Kernel, "queue/iostats"))
+// counting says whether the kernel counts a block device's I/O. That can be switched off, and then nothing tells whether it is idle
+// or busy.
+func counting(roots blockdev.Roots, device string) bool {
+	on, err := os.ReadFile(filepath.Join(roots.Sysfs, "class/block", device, "queue/iostats"))
 	return err != nil || strings.TrimSpace(string(on)) != "0"
 }
 
