@@ -24,6 +24,7 @@ type disk struct {
 	health   *smart.Health     // of the source in force, counters held at their marks; nil: none, or too old to be shown
 	known    *smart.Health     // the last there ever was, however long ago: a worn disk does not heal when it cannot be read
 	marks    *marks
+	failures map[smart.Reason]uint64 // reads that failed, of all sources there ever were; nil: none yet
 
 	io   *blockdev.Counters // as of ioAt; replaced, never changed in place
 	ioAt time.Time
@@ -91,20 +92,31 @@ func (s *source) sleep(took time.Duration) {
 	s.Reason, s.Problem, s.Duration = "", "", took
 }
 
+// fail counts a failed read of one of the disk's sources. The disk counts, since sources come and go and take turns: a counter of
+// theirs would fall.
+func (d *disk) fail(s *source, reason smart.Reason, problem string, took time.Duration) {
+	s.fail(reason, problem, took)
+	if d.failures == nil {
+		d.failures = noFailures()
+	}
+	d.failures[closed(reason)]++
+}
+
 func (s *source) fail(reason smart.Reason, problem string, took time.Duration) {
 	s.Polled, s.Success, s.Asleep = true, false, false
 	s.Reason, s.Problem, s.Duration = reason, problem, took
 	s.failed++
-	if s.Failures == nil {
-		s.Failures = noFailures()
-	}
-	if !slices.Contains(smart.Reasons(), reason) {
-		reason = smart.Other
-	}
-	s.Failures[reason]++
 	if s.failed >= failedPolls || reason == smart.Stale {
 		s.health = nil
 	}
+}
+
+// closed is reason as one of the closed set.
+func closed(reason smart.Reason) smart.Reason {
+	if !slices.Contains(smart.Reasons(), reason) {
+		return smart.Other
+	}
+	return reason
 }
 
 func noFailures() map[smart.Reason]uint64 {
@@ -115,10 +127,10 @@ func noFailures() map[smart.Reason]uint64 {
 	return m
 }
 
-// state is the source's state for a Snapshot.
-func (s *source) state() SmartState {
-	st := s.SmartState
-	st.Failures = maps.Clone(s.Failures)
+// smartState is for a Snapshot: the state of the source in force, and the failures of all.
+func (d *disk) smartState() SmartState {
+	st := d.inForce().SmartState
+	st.Failures = maps.Clone(d.failures)
 	if st.Failures == nil {
 		st.Failures = noFailures()
 	}

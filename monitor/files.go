@@ -170,7 +170,7 @@ func (m *Monitor) takeReports(reports []fileReport, maxAge time.Duration, now ti
 		case d.file == nil:
 			continue
 		case broken(reports, d.file.path()):
-			d.file.fail(smart.Parse, "the report can no longer be read", 0)
+			d.fail(d.file, smart.Parse, "the report can no longer be read", 0)
 		case d.kernel == nil:
 			delete(m.disks, key)
 			continue
@@ -196,7 +196,7 @@ func (m *Monitor) takeReport(d *disk, r fileReport, maxAge time.Duration, now ti
 		if !r.asleep && (d.known == nil || r.health.At.After(d.known.At)) {
 			d.known = r.health // too old to be shown, and yet the disk is no less worn since
 		}
-		f.fail(smart.Stale, fmt.Sprintf("%s is %v old (limit %v): does the timer that writes it still run?", r.path, age.Round(time.Minute), maxAge), 0)
+		d.fail(f, smart.Stale, fmt.Sprintf("%s is %v old (limit %v): does the timer that writes it still run?", r.path, age.Round(time.Minute), maxAge), 0)
 	case r.asleep:
 		f.Source = r.health.Source
 		f.sleep(0)

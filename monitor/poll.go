@@ -77,7 +77,7 @@ func (m *Monitor) unread() {
 			delete(m.disks, key)
 			continue
 		}
-		d.native, d.file, d.polled = source{SmartState: SmartState{Failures: d.native.Failures}}, nil, time.Time{}
+		d.native, d.file, d.polled = source{}, nil, time.Time{}
 		d.refresh()
 	}
 	m.note("files", "")
@@ -235,9 +235,9 @@ func (m *Monitor) take(d *disk, r readResult, took time.Duration) {
 			} else if errors.Is(r.err, context.DeadlineExceeded) {
 				reason = smart.Timeout
 			}
-			d.native.fail(reason, r.err.Error(), took)
+			d.fail(&d.native, reason, r.err.Error(), took)
 		case r.health == nil:
-			d.native.fail(smart.Parse, d.key+": what the disk said has no meaning", took)
+			d.fail(&d.native, smart.Parse, d.key+": what the disk said has no meaning", took)
 		case asleep(r.reading):
 			d.native.sleep(took)
 		default:

@@ -37,7 +37,7 @@ func (m *Monitor) build(now time.Time) *Snapshot {
 
 func (m *Monitor) buildDisk(d *disk, probed bool, now time.Time) DiskState {
 	s := DiskState{
-		ID: d.id, Identity: d.identity, Smart: d.inForce().state(), Health: d.health,
+		ID: d.id, Identity: d.identity, Smart: d.smartState(), Health: d.health,
 		Rated: rating(m.options.Ratings, d.identity.Model), Corrections: maps.Clone(d.marks.Corrections),
 	}
 	if d.kernel != nil {
