@@ -70,11 +70,20 @@ func (t *target) fill(ctx context.Context, turn *permit) bool {
 	fs, leaves := t.place()
 	o := t.m.currentOptions()
 	spec := probefile.Spec{Dir: t.options.Dir, MinSize: t.options.MinSize, FillRate: t.options.FillRate}
-	if r := t.wouldMeetHold(fillTime(t.options)); r != nil {
-		t.refuseAll(r)
+	r := t.wouldMeetHold(o.Guards.Window + fillTime(t.options))
+	if r == nil {
+		r = o.Guards.atRest(fs, leaves, true, o.Roots)
+	}
+	if r == nil { // a fill is the heaviest of all writes: a disk that others need does not get it on top
+		r = o.Guards.busy(ctx, o.Roots, leaves)
+	}
+	if ctx.Err() != nil {
 		return false
 	}
-	reserved, r := t.reserveFill(ctx, o, fs, leaves, &spec)
+	var reserved reservation
+	if r == nil {
+		reserved, r = t.reserveFill(ctx, o, fs, leaves, &spec)
+	}
 	if r != nil {
 		t.refuseAll(r)
 		return false
@@ -152,9 +161,6 @@ func (t *target) takeFill(ctx context.Context, a answer) bool {
 
 // reserveFill plans the size and charges it. Disks that are never written to get no file.
 func (t *target) reserveFill(ctx context.Context, o Options, fs *blockdev.Filesystem, leaves []leafDisk, spec *probefile.Spec) (reservation, *refusal) {
-	if r := o.Guards.atRest(fs, leaves, true, o.Roots); r != nil {
-		return nil, r
-	}
 	var ids []blockdev.ID
 	for _, l := range leaves {
 		ids = append(ids, l.id)

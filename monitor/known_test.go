@@ -2,6 +2,8 @@ package monitor
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -139,6 +141,70 @@ func TestAFileServesOnlyWhenItIsNewerThanTheDisksOwnWord(t *testing.T) {
 		b.write("reports/same.json", report("TESTDISK", "S1", time.Now(), 8))
 		b.wait(2 * time.Minute)
 		used("one failed poll, and a file that is newer", 0.08, "file:")
+		b.stop()
+	})
+}
+
+// The counter of failures is the disk's: it must not fall when the sources take turns or a file goes.
+func TestFailedReadsAreThoseOfAllSources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, filesOnly)
+		b.reader.set(unreadable)
+		b.write("reports/same.json", report("TESTDISK", "S1", time.Now().Add(-30*time.Hour), 7))
+		b.run()
+		b.wait(25 * time.Minute)
+		failures := func() (io, stale uint64) {
+			f := b.disk("TESTDISK_S1").Smart.Failures
+			return f[smart.IO], f[smart.Stale]
+		}
+		io, stale := failures()
+		if io != 3 || stale < 20 {
+			t.Errorf("%d of the disk, %d of its file", io, stale)
+		}
+		b.write("reports/same.json", report("TESTDISK", "S1", time.Now(), 7))
+		b.wait(2 * time.Minute)
+		if d := b.disk("TESTDISK_S1"); !strings.HasPrefix(d.Smart.Source, "file:") {
+			t.Errorf("source %q", d.Smart.Source)
+		}
+		if i, s := failures(); i < io || s < stale {
+			t.Errorf("the file is in force: %d and %d, before %d and %d", i, s, io, stale)
+		}
+		if err := os.Remove(filepath.Join(b.root, "reports/same.json")); err != nil {
+			t.Fatal(err)
+		}
+		b.wait(2 * time.Minute)
+		if i, s := failures(); i < io || s < stale {
+			t.Errorf("the file is gone: %d and %d, before %d and %d", i, s, io, stale)
+		}
+		b.stop()
+	})
+}
+
+func TestABusyDiskIsNotFilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, quietSmart)
+		stop := make(chan struct{})
+		go func() {
+			for n := 0; ; n++ {
+				b.counters("sda", n*999, 0, 0)
+				select {
+				case <-time.After(time.Second):
+				case <-stop:
+					return
+				}
+			}
+		}()
+		b.run()
+		b.wait(10 * time.Minute)
+		data := b.target("data")
+		if len(b.world.ran("prepare")) != 0 || data.Events.Skipped[SkipBusy] == 0 || !strings.Contains(data.Problem, "busy with others") || b.charged() != 0 {
+			t.Errorf("%d fills, skipped %v, problem %q, charged %d", len(b.world.ran("prepare")), data.Events.Skipped, data.Problem, b.charged())
+		}
+		close(stop)
+		b.wait(16 * time.Minute)
+		if data = b.target("data"); len(b.world.ran("prepare")) != 1 || data.Problem != "" {
+			t.Errorf("%d fills once it is idle, problem %q", len(b.world.ran("prepare")), data.Problem)
+		}
 		b.stop()
 	})
 }
