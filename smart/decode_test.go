@@ -51,9 +51,9 @@ func TestDecodeTakesStreamsApart(t *testing.T) {
 		in   string
 		want string // serial numbers and "!" for errors
 	}{
-		"one document":         {one, "1"},
-		"one printed document": {printed("1"), "1"},
-		"two printed documents one after the other": {printed("1") + printed("2"), "1 2"},
+		"one document":                     {one, "1"},
+		"one printed document":             {printed("1"), "1"},
+		"two printed documents":            {printed("1") + printed("2"), "1 2"},
 		"JSON Lines":                       {one + "\n" + two + "\n" + three + "\n", "1 2 3"},
 		"JSON Lines with carriage returns": {one + "\r\n" + two + "\r\n", "1 2"},
 		"no line break between":            {one + two, "1 2"},
