@@ -33,7 +33,7 @@ docs: ## write docs/metrics.md and the dashboards anew
 	$(GO) test ./collector -run Markdown -update
 	$(GO) test ./dashboards/generate -update
 
-bench: build ## fio and ssd_exporter take turns on one file; BENCH_PAIRS, flags in BENCH_ARGS; writes docs/benchmarks.md
+bench: build ## fio and ssd_exporter take turns on one file, which writes some 100 GB; BENCH_PAIRS, flags in BENCH_ARGS; writes docs/benchmarks.md
 	cd test && $(GO) run ./bench engine -binary ../ssd_exporter -pairs $(BENCH_PAIRS) -write ../docs/benchmarks.md $(BENCH_ARGS)
 
 bench-scrape: build ## time of a scrape of 64 disks, and memory of the idle service; flags in BENCH_ARGS

@@ -126,3 +126,19 @@ func TestASummaryIsOfPairedRatios(t *testing.T) {
 		t.Errorf("cells %q\nwant  %q", cells, want)
 	}
 }
+
+// A person must know before it starts what a comparison costs the disk.
+func TestWritingTimeIsSaidBefore(t *testing.T) {
+	c := &comparison{rows: allRows(), pairs: 15, duration: time.Second}
+	if got := c.writingTime(); got != 90*time.Second { // (2 × 20 % + 2 × 80 % + 100 %) × 2 sides × 15
+		t.Errorf("all rows write for %v, want 90 s", got)
+	}
+	reads, err := chooseRows([]string{"read*", "seqread*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.rows = reads
+	if got := c.writingTime(); got != 0 {
+		t.Errorf("reads write for %v", got)
+	}
+}

@@ -74,6 +74,9 @@ func runEngine(ctx context.Context, args []string, out io.Writer) (err error) {
 
 	report := newReport(ctx, c)
 	report.machine(c.out)
+	if s := c.writingTime(); s > 0 {
+		fmt.Fprintf(c.out, "\nThe rows that write take %v of each place: at 1 GB/s that is %.0f GB of the disk's endurance. -rows 'read*' -rows 'seqread*' leaves them out.\n", s, s.Seconds())
+	}
 	for _, dir := range dirs {
 		p, err := newFolder(dir, *size)
 		if err != nil {
@@ -100,6 +103,15 @@ func runEngine(ctx context.Context, args []string, out io.Writer) (err error) {
 		return report.write(*markdown)
 	}
 	return nil
+}
+
+// writingTime is how long both sides together write at one place, as if what a mix writes were written alone.
+func (c *comparison) writingTime() time.Duration {
+	var seconds float64
+	for _, r := range c.rows {
+		seconds += float64(100-r.readPercent) / 100 * c.duration.Seconds() * float64(2*c.pairs)
+	}
+	return time.Duration(seconds * float64(time.Second)).Round(time.Second)
 }
 
 // at compares at one place and closes it.
